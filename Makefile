@@ -1,0 +1,45 @@
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --disable-pip-version-check $(if $(V),,--quiet) -c constraints.txt
+
+.PHONY: help demo test install format
+.DEFAULT_GOAL := help
+
+help:  ## list these commands
+	@echo "make COMMAND, where COMMAND is one of"
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1 \2/p' Makefile | awk '{ n = $$1; $$1 = ""; printf "  %-8s%s\n", n, $$0 }'
+	@echo "PYTHON=python3.12 chooses the Python (3.11 or newer), V=1 shows pip at work."
+
+demo: .venv/.installed  ## train, score and try the built-in French-English translator
+	@$(BIN)/regard demo
+
+test: .venv/.installed-dev  ## check format, lint and types, then run the default tests
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -q
+
+install: .venv/.installed-dev  ## set up .venv for work on regard
+
+format: .venv/.installed-dev  ## format the code and mend what the linter can
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+# The stamps are older than what they depend on when a dependency changed: then pip runs again.
+.venv/.installed: pyproject.toml constraints.txt $(BIN)/python
+	@echo "Installing regard into .venv; the first time, PyTorch takes some minutes to download."
+	@$(PIP) -e .
+	@touch $@
+
+.venv/.installed-dev: pyproject.toml constraints.txt $(BIN)/python
+	@echo "Installing regard and its test tools into .venv; the first time takes some minutes."
+	@$(PIP) -e '.[dev]'
+	@touch .venv/.installed $@
+
+$(BIN)/python:
+	@command -v $(PYTHON) >/dev/null || { \
+	  echo "make: $(PYTHON) is not on this machine; install Python 3.11 or newer, or name one: make PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "make: regard needs Python 3.11 or newer, but $(PYTHON) is $$($(PYTHON) --version 2>&1); name a newer one: make PYTHON=python3.12" >&2; exit 1; }
+	@echo "Making .venv with $$($(PYTHON) --version)."
+	@$(PYTHON) -m venv .venv

@@ -1,0 +1,65 @@
+"""Train sequence models on your own data, look inside them, put them to work.
+
+The public names, in the order of the flow. Each is loaded when it is first used, so that
+`import regard` and `regard --help` answer at once.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from regard.errors import DataError, RecipeError, RegardError, RequestError, RunError
+
+if TYPE_CHECKING:
+    from regard.checkpoint import Run
+    from regard.evaluate.scores import corpus_scores
+    from regard.recipe import Recipe
+    from regard.recipe import read as read_recipe
+    from regard.tasks import Alignment, Search, Translation, Translator
+    from regard.text.tokenizer import Tokenizer
+    from regard.train.run import train, training_run
+
+__all__ = [  # noqa: RUF022
+    "Recipe",
+    "read_recipe",
+    "Tokenizer",
+    "train",
+    "training_run",
+    "Run",
+    "Translator",
+    "Search",
+    "Translation",
+    "Alignment",
+    "corpus_scores",
+    "RegardError",
+    "RecipeError",
+    "DataError",
+    "RunError",
+    "RequestError",
+]
+
+_HOMES = {
+    "Recipe": "regard.recipe:Recipe",
+    "read_recipe": "regard.recipe:read",
+    "Tokenizer": "regard.text.tokenizer:Tokenizer",
+    "train": "regard.train.run:train",
+    "training_run": "regard.train.run:training_run",
+    "Run": "regard.checkpoint:Run",
+    "Translator": "regard.tasks:Translator",
+    "Search": "regard.tasks:Search",
+    "Translation": "regard.tasks:Translation",
+    "Alignment": "regard.tasks:Alignment",
+    "corpus_scores": "regard.evaluate.scores:corpus_scores",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'regard' has no attribute {name!r}")
+    module, _, attribute = _HOMES[name].partition(":")
+    # Also replaces the package `regard.train`, which importing the function has put in its place.
+    globals()[name] = value = getattr(import_module(module), attribute)
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,289 @@
+"""The run folder: everything a trained model needs, as data that no program ever executes.
+
+    recipe.toml            the whole experiment
+    tokenizer.json         or source.tokenizer.json and target.tokenizer.json
+    model.safetensors      the best weights so far
+    run.json               provenance and scores
+    log.jsonl  README.md   what happened; a card for people
+    training/              checkpoints step-00001000.safetensors and the ids of the data
+
+A file is written under a temporary name, flushed to the disk and renamed, so that a name always
+means a whole file. Tensors carry a checksum of their content in their header.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+from regard.errors import RegardError, RunError
+from regard.models import Model, build
+from regard.recipe import Recipe, read, to_toml
+from regard.text.tokenizer import Tokenizer
+
+FORMAT = 1
+HEADER_BYTES = 4 << 20
+SCRATCH = ".writing-"
+UMASK = os.umask(0)
+os.umask(UMASK)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A name to write under. What is there at the end is flushed and takes the place of `path`:
+    all of it or nothing, so that a reader never sees half a file.
+    """
+    scratch = None
+    try:
+        # A folder of its own, since safetensors puts a temporary file beside the one it writes.
+        scratch = Path(tempfile.mkdtemp(prefix=SCRATCH, dir=path.parent))
+        temporary = scratch / path.name
+        yield temporary
+        # safetensors makes files that only their owner may read; a run follows the usual rights.
+        temporary.chmod(0o666 & ~UMASK)
+        flush(temporary)
+        os.replace(temporary, path)
+        flush(path.parent)  # the name itself survives a power cut
+    except (OSError, SafetensorError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise RunError(
+            f"{path}: cannot be written ({reason}); nothing is damaged, "
+            "put that right and run the same command"
+        ) from None
+    finally:
+        if scratch is not None:
+            shutil.rmtree(scratch, ignore_errors=True)
+
+
+def flush(path: Path) -> None:
+    """Wait until a file, or the names in a folder, are on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_file(path: Path, data: bytes) -> None:
+    with replacing(path) as temporary:
+        temporary.write_bytes(data)
+
+
+def digest(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> str:
+    """SHA-256 over names, types, shapes and contents, in a fixed order."""
+    result = hashlib.sha256(json.dumps(sorted(metadata.items())).encode())
+    for name in sorted(tensors):
+        tensor = tensors[name].detach().contiguous()
+        result.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
+        result.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
+    return result.hexdigest()
+
+
+def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> None:
+    """A safetensors file that knows its own checksum."""
+    data = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    with replacing(path) as temporary:
+        save_file(data, temporary, {**metadata, "sha256": digest(data, metadata)})
+
+
+def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """Tensors and metadata, checked against the checksum; anything else is a one-line RunError."""
+    try:
+        with path.open("rb") as file:
+            header = int.from_bytes(file.read(8), "little")
+        if header > HEADER_BYTES:
+            raise RunError(f"{path}: damaged or not a safetensors file (header of {header} bytes)")
+        with safe_open(path, framework="pt") as file:
+            metadata = dict(file.metadata() or {})
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except OSError as error:
+        raise RunError(f"{path}: cannot be read ({error.strerror or error})") from None
+    except (SafetensorError, ValueError) as error:
+        raise RunError(f"{path}: damaged or not a safetensors file ({error})") from None
+    if metadata.pop("sha256", None) != digest(tensors, metadata):
+        raise RunError(f"{path}: damaged, its content does not match its checksum")
+    return tensors, metadata
+
+
+def weights(model: nn.Module) -> dict[str, Tensor]:
+    """Parameters by name; tied ones once."""
+    return {name: parameter.detach() for name, parameter in model.named_parameters()}
+
+
+def load_weights(model: nn.Module, tensors: Mapping[str, Tensor], where: Path | str) -> None:
+    """Copy exactly the expected parameters into a model; anything else is refused."""
+    expected = dict(model.named_parameters())
+    if missing := sorted(expected.keys() ^ tensors.keys()):
+        raise RunError(f"{where}: not the weights of this model (differs in {missing[0]})")
+    for name, parameter in expected.items():
+        tensor = tensors[name]
+        if tensor.shape != parameter.shape or tensor.dtype != torch.float32:
+            raise RunError(
+                f"{where}: {name} is {tuple(tensor.shape)} of {tensor.dtype}, "
+                f"the model has {tuple(parameter.shape)} of float32"
+            )
+        if not bool(torch.isfinite(tensor).all()):
+            raise RunError(f"{where}: {name} holds numbers that are not finite")
+    with torch.no_grad():
+        for name, parameter in expected.items():
+            parameter.copy_(tensors[name])
+
+
+class Tokenizers(NamedTuple):
+    """One for each side; the same object twice when the vocabulary is joint."""
+
+    source: Tokenizer
+    target: Tokenizer
+
+
+@dataclass(frozen=True)
+class Run:
+    """A folder and what is in it. Nothing is read before it is asked for."""
+
+    folder: Path
+
+    @classmethod
+    def open(cls, folder: Path | str) -> "Run":
+        """A folder that holds a run, or a sentence that says why it does not."""
+        run = cls(Path(folder))
+        if not run.folder.is_dir():
+            raise RunError(f"{folder}: no such run folder; `regard train` makes one")
+        if not run.recipe_path.is_file():
+            raise RunError(f"{folder}: not a run folder (it has no recipe.toml)")
+        return run
+
+    @property
+    def recipe_path(self) -> Path:
+        return self.folder / "recipe.toml"
+
+    @property
+    def model_path(self) -> Path:
+        return self.folder / "model.safetensors"
+
+    @property
+    def training(self) -> Path:
+        return self.folder / "training"
+
+    def recipe(self) -> Recipe:
+        try:
+            return read(self.recipe_path)
+        except RegardError as error:
+            raise RunError(str(error)) from None
+
+    def save_recipe(self, recipe: Recipe) -> None:
+        write_file(self.recipe_path, to_toml(recipe).encode())
+
+    def info(self) -> dict[str, Any]:
+        """Provenance and scores as written in run.json; empty before the first save."""
+        path = self.folder / "run.json"
+        try:
+            info = json.loads(path.read_bytes())
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError, RecursionError):
+            raise RunError(f"{path}: damaged (not valid JSON)") from None
+        if not isinstance(info, dict) or info.get("format") != FORMAT:
+            raise RunError(f"{path}: written in a format this version of regard does not know")
+        return info
+
+    def save_info(self, info: Mapping[str, Any]) -> None:
+        text = json.dumps({"format": FORMAT, **info}, indent=2, ensure_ascii=False)
+        write_file(self.folder / "run.json", text.encode())
+
+    def has_tokenizers(self) -> bool:
+        names = {path.name for path in self.folder.glob("*tokenizer.json")}
+        return "tokenizer.json" in names or len(names) == 2
+
+    def tokenizers(self) -> Tokenizers:
+        joint = self.folder / "tokenizer.json"
+        if joint.exists():
+            tokenizer = Tokenizer.load(joint)
+            return Tokenizers(tokenizer, tokenizer)
+        return Tokenizers(
+            Tokenizer.load(self.folder / "source.tokenizer.json"),
+            Tokenizer.load(self.folder / "target.tokenizer.json"),
+        )
+
+    def save_tokenizers(self, tokenizers: Tokenizers) -> None:
+        if tokenizers.source is tokenizers.target:
+            write_file(self.folder / "tokenizer.json", tokenizers.source.to_json().encode())
+            return
+        for name, tokenizer in tokenizers._asdict().items():
+            write_file(self.folder / f"{name}.tokenizer.json", tokenizer.to_json().encode())
+
+    def model(self, tokenizers: Tokenizers) -> Model:
+        """The best weights in a model that is ready to answer."""
+        if not self.model_path.exists():
+            raise RunError(f"{self.folder}: no trained weights yet; `regard train` writes them")
+        recipe = self.recipe()
+        sizes = len(tokenizers.source), len(tokenizers.target)
+        try:
+            with torch.device("meta"):
+                blueprint = build(recipe.model, *sizes)
+        except ValueError as error:
+            raise RunError(f"{self.recipe_path}: no such model can be built ({error})") from None
+        expected = sum(4 * parameter.numel() for parameter in blueprint.parameters())
+        found = self.model_path.stat().st_size
+        # Sizes are compared before memory is taken: a recipe may promise anything.
+        if not expected <= found <= expected + HEADER_BYTES:
+            raise RunError(
+                f"{self.model_path}: {found} bytes, the recipe's model has {expected}; "
+                "one of the two files is from another run"
+            )
+        model = build(recipe.model, *sizes)
+        tensors, _ = read_tensors(self.model_path)
+        load_weights(model, tensors, self.model_path)
+        return model.eval()
+
+    def save_model(self, tensors: Mapping[str, Tensor], step: int) -> None:
+        write_tensors(self.model_path, tensors, {"step": str(step)})
+
+    def checkpoints(self) -> list[Path]:
+        """Checkpoints from the oldest to the newest."""
+        paths = self.training.glob("step-*.safetensors")
+        return sorted(path for path in paths if path.stem.removeprefix("step-").isdecimal())
+
+    def checkpoint_path(self, step: int) -> Path:
+        return self.training / f"step-{step:08d}.safetensors"
+
+    def save_checkpoint(
+        self, step: int, tensors: Mapping[str, Tensor], progress: Mapping[str, Any]
+    ) -> Path:
+        path = self.checkpoint_path(step)
+        write_tensors(path, tensors, {"progress": json.dumps(progress), "step": str(step)})
+        return path
+
+    def load_checkpoint(self, path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        tensors, metadata = read_tensors(path)
+        try:
+            step, progress = int(metadata["step"]), json.loads(metadata["progress"])
+        except (KeyError, ValueError, RecursionError):
+            raise RunError(f"{path}: not a checkpoint") from None
+        if self.checkpoint_path(step) != path:
+            raise RunError(f"{path}: holds step {step}, not the one in its name")
+        return tensors, progress
+
+    def sweep(self) -> None:
+        """Remove what interrupted writes left behind."""
+        for folder in (self.folder, self.training, self.training / "data"):
+            for scratch in folder.glob(f"{SCRATCH}*"):
+                shutil.rmtree(scratch, ignore_errors=True)
+
+    def require_space(self, num_bytes: int) -> None:
+        free = shutil.disk_usage(self.folder).free
+        if free < num_bytes:
+            raise RunError(
+                f"{self.folder}: {free / 1e6:.0f} MB free on this disk, training needs "
+                f"{num_bytes / 1e6:.0f} MB for checkpoints; make room or choose another --out"
+            )

@@ -1,0 +1,65 @@
+"""The command `regard`: one small file a command. Heavy imports wait inside the commands."""
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+
+from cyclopts import App, CycloptsError, Parameter
+
+from regard.errors import RegardError
+
+app = App(
+    name="regard",
+    help=(
+        "Train a translator on your own sentence pairs, look at what it attends to, "
+        "and put it to work.\n\n"
+        "Every command takes --debug, which shows where an error came from."
+    ),
+    version=lambda: version("regard"),
+    default_parameter=Parameter(negative=(), show_default=False),
+)
+COMMANDS = {
+    "demo": "Train the built-in French–English translator and look at it, in minutes.",
+    "train": """Train a translator from sentence pairs or a recipe; goes on where it stopped.
+
+    Two ways to start: `regard train --pairs train.en train.de`, with sizes chosen for your data, or
+    `regard train RECIPE.toml`, with everything written down. Ctrl-C saves; the same command goes on.
+    """,
+    "translate": "Translate texts, or every line of standard input.",
+    "evaluate": "Score a run: BLEU, chrF, TER, exact matches.",
+    "attend": "Show which source words each word of a translation looks at.",
+    "show": "Sizes, parameters, scores and provenance of a run or a recipe.",
+}
+for _order, (_name, _help) in enumerate(COMMANDS.items()):
+    app.command(f"regard.cli.{_name}:{_name}", name=_name, help=_help, sort_key=_order)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a command; exit 0 when it worked, 1 when it failed, 2 when it was called wrongly."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in words
+    words = [word for word in words if word != "--debug"]
+    try:
+        app(words, exit_on_error=False, print_error=False, result_action="return_value")
+    except CycloptsError as error:
+        fail(2, f"{' '.join(str(error).split())} See `regard {command_of(words)}--help`.", debug)
+    except RegardError as error:
+        fail(1, str(error), debug)
+    except KeyboardInterrupt:
+        fail(130, "interrupted", debug)
+    except BrokenPipeError:
+        # Whoever read our output has gone; there is nobody to tell.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+
+
+def fail(code: int, sentence: str, debug: bool) -> None:
+    if debug:
+        raise
+    print(f"regard: error: {sentence}", file=sys.stderr)
+    sys.exit(code)
+
+
+def command_of(words: Sequence[str]) -> str:
+    return f"{words[0]} " if words and words[0] in app else ""

@@ -1,0 +1,86 @@
+"""regard show: what a run or a recipe is."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+if TYPE_CHECKING:
+    from regard.recipe import Recipe
+
+
+def show(what: Path, /, *, as_json: Annotated[bool, Parameter(name="--json")] = False) -> None:
+    """Sizes, parameters, scores and provenance of a run folder or a recipe.
+
+    Parameters
+    ----------
+    what
+        A run folder or a recipe file.
+    as_json
+        One object with everything.
+    """
+    from regard.checkpoint import Run
+    from regard.cli.display import results
+    from regard.recipe import read
+
+    if what.is_dir() or what.suffix != ".toml":
+        run = Run.open(what)
+        recipe, info = run.recipe(), run.info()
+        vocabulary = len(run.tokenizers().target) if run.has_tokenizers() else None
+        steps = [int(path.stem.partition("-")[2]) for path in run.checkpoints()]
+    else:
+        recipe, info, vocabulary, steps = read(what), {}, None, []
+    facts = gather(recipe, info, vocabulary, steps)
+    if as_json:
+        results(json.dumps(facts, indent=2, ensure_ascii=False))
+        return
+    results(str(what))
+    for name, value in facts.items():
+        if name != "recipe" and value not in (None, [], {}):
+            results(f"  {name:<14}{line(value)}")
+
+
+def gather(
+    recipe: "Recipe", info: dict[str, Any], vocabulary: int | None, steps: list[int]
+) -> dict[str, Any]:
+    model, data = recipe.model, recipe.data
+    size = vocabulary or recipe.tokenizer.vocabulary_size
+    return {
+        "task": recipe.task,
+        "languages": info.get("languages") or data.languages,
+        "data": data.builtin or [str(path) for path in data.paths("train")],
+        "model": (
+            f"{model.kind}, {model.encoder_layers} + {model.decoder_layers} layers, "
+            f"d_model {model.d_model}, d_ff {model.d_ff}, {model.num_heads} heads, "
+            f"{model.norm}-norm, {model.positions} positions, {model.activation}"
+        ),
+        "vocabulary": f"{recipe.tokenizer.kind}, "
+        + (f"{size:,} pieces" if vocabulary else f"up to {size:,} pieces")
+        + (", joint" if recipe.tokenizer.joint else " a side"),
+        "parameters": num_parameters(recipe, size),
+        "updates": f"{info['step']:,}" if info else f"up to {recipe.train.steps:,}",
+        "checkpoints": steps,
+        "training": f"{info['seconds'] / 60:.1f} min on {info['machine']}" if info else None,
+        "validation": info.get("validation"),
+        "made by": f"regard {info['regard']}, torch {info['torch']}" if info else None,
+        "recipe": recipe.model_dump(mode="json", exclude_none=True),
+    }
+
+
+def num_parameters(recipe: "Recipe", vocabulary: int) -> int:
+    import torch
+
+    from regard.models import build
+
+    with torch.device("meta"):
+        model = build(recipe.model, vocabulary, vocabulary)
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+def line(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {each:.2f}" for name, each in value.items() if each is not None)
+    if isinstance(value, (list, tuple)):
+        return ", ".join(f"{each:,}" if isinstance(each, int) else str(each) for each in value)
+    return f"{value:,}" if isinstance(value, int) else str(value)

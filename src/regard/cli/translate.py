@@ -1,0 +1,155 @@
+"""regard translate: texts in, translations out, in the same order."""
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+if TYPE_CHECKING:
+    from regard.tasks import Search, Translation, Translator
+
+LINES_AT_ONCE = 2000
+
+
+@dataclass
+class SearchFlags:
+    """How to look for a translation; what is not given comes from the run's recipe.
+
+    Parameters
+    ----------
+    beam_size
+        Hypotheses kept alive; 1 is greedy search.
+    n_best
+        Translations shown for each text.
+    length_penalty
+        0 prefers short outputs; 1 compares the mean over tokens.
+    max_length_ratio
+        How many times as long as its source an output may get.
+    min_length
+        The fewest pieces of an output.
+    no_repeat_ngram
+        Never repeat this many pieces in a row.
+    temperature
+        Draw at random instead of searching; below 1 is bolder, above 1 more varied.
+    top_k
+        With a temperature: draw from the k likeliest pieces.
+    top_p
+        With a temperature: draw from the likeliest pieces of this total probability.
+    seed
+        With a temperature: the same seed draws the same.
+    """
+
+    beam_size: int | None = None
+    n_best: int | None = None
+    length_penalty: float | None = None
+    max_length_ratio: float | None = None
+    min_length: int | None = None
+    no_repeat_ngram: int | None = None
+    temperature: float | None = None
+    top_k: int | None = None
+    top_p: float | None = None
+    seed: int | None = None
+
+    def over(self, defaults: "Search") -> "Search":
+        from dataclasses import asdict, replace
+
+        given = {name: value for name, value in asdict(self).items() if value is not None}
+        n_best = given.get("n_best", 1)
+        if "beam_size" not in given and n_best > defaults.beam_size:
+            given["beam_size"] = n_best
+        return replace(defaults, **given)
+
+
+def translate(
+    run: Path,
+    texts: tuple[str, ...] = (),
+    /,
+    *,
+    search: Annotated[SearchFlags | None, Parameter(name="*")] = None,
+    prefix: str | None = None,
+    as_json: Annotated[bool, Parameter(name="--json")] = False,
+    device: str = "auto",
+) -> None:
+    """Translate texts, or every line of standard input.
+
+    Parameters
+    ----------
+    run
+        A run folder.
+    texts
+        Texts to translate; without any, lines are read from standard input.
+    prefix
+        Words that every output begins with.
+    as_json
+        One object a line: text, score, tokens, log-probabilities, alignment.
+    device
+        cpu, cuda, mps or auto.
+    """
+    from regard.machine import choose_device
+    from regard.tasks import Translator
+
+    translator = Translator.load(run, str(choose_device(device)))
+    chosen = (search or SearchFlags()).over(translator.search)
+    live = not texts and sys.stdin.isatty()
+    for chunk in chunks(texts or lines(), 1 if live else LINES_AT_ONCE):
+        prefixes = [prefix] * len(chunk) if prefix else []
+        for text, found in zip(
+            chunk, translator.translations(chunk, chosen, prefixes), strict=True
+        ):
+            show(text, found, translator, as_json)
+        sys.stdout.flush()
+
+
+def lines() -> Iterator[str]:
+    """Lines of standard input, split at newlines only: output line i answers input line i."""
+    from regard.errors import DataError
+
+    for number, line in enumerate(sys.stdin.buffer, start=1):
+        try:
+            yield line.rstrip(b"\r\n").decode()
+        except UnicodeDecodeError as error:
+            raise DataError(
+                f"standard input:{number}: not valid UTF-8 (byte 0x{line[error.start]:02x}); "
+                "save the text as UTF-8"
+            ) from None
+
+
+def chunks(texts: Sequence[str] | Iterator[str], size: int) -> Iterator[list[str]]:
+    source = iter(texts)
+    while chunk := list(islice(source, size)):
+        yield chunk
+
+
+def show(
+    text: str, found: "Sequence[Translation]", translator: "Translator", as_json: bool
+) -> None:
+    from regard.cli.display import results
+
+    if not as_json:
+        if len(found) == 1:
+            results(found[0].text)
+        for rank, each in enumerate(found if len(found) > 1 else ()):
+            results(f"{rank + 1}\t{each.score:.4f}\t{each.text}")
+        return
+    best = facts(text, found[0], translator)
+    if len(found) > 1:
+        best["alternatives"] = [facts(text, each, translator) for each in found[1:]]
+    results(json.dumps({"source": text, **best}, ensure_ascii=False))
+
+
+def facts(text: str, translation: "Translation", translator: "Translator") -> dict[str, object]:
+    """What a program may want to know; words are aligned as (source, target)."""
+    alignment = translator.align(text, translation.text).pairs() if translation.text else []
+    return {
+        "text": translation.text,
+        "score": translation.score,
+        "finished": translation.finished,
+        "tokens": translation.tokens,
+        "log_probabilities": translation.log_probabilities,
+        "alignment": alignment,
+    }

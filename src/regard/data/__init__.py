@@ -1,0 +1,1 @@
+"""Files, pairs, ids and batches."""

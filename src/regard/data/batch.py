@@ -1,0 +1,63 @@
+"""A batch: padded tensors and masks. B sentences, S source length, T target length."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from regard.text.tokenizer import PAD, START
+
+Ids = Sequence[int] | NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """`target` is what the decoder reads (START, y₁ …), `labels` what it should say (y₁ … END)."""
+
+    source: Tensor  # [B, S]
+    source_mask: Tensor  # [B, S], True at real tokens
+    target: Tensor  # [B, T]
+    labels: Tensor  # [B, T], PAD where there is nothing to predict
+    tokens: int  # real tokens, source and labels
+
+    @property
+    def label_mask(self) -> Tensor:
+        """[B, T], True where there is something to predict."""
+        return self.labels != PAD
+
+    def to(self, device: torch.device) -> "Batch":
+        if device.type == "cpu":
+            return self
+        return Batch(
+            self.source.to(device, non_blocking=True),
+            self.source_mask.to(device, non_blocking=True),
+            self.target.to(device, non_blocking=True),
+            self.labels.to(device, non_blocking=True),
+            self.tokens,
+        )
+
+
+def pad(rows: Sequence[Ids]) -> Tensor:
+    """Rows of ids side by side, PAD to the right of the shorter ones."""
+    table = np.full((len(rows), max(len(row) for row in rows)), PAD, dtype=np.int64)
+    for line, row in zip(table, rows, strict=True):
+        line[: len(row)] = row
+    return torch.from_numpy(table)
+
+
+def batch_sources(sources: Sequence[Ids]) -> tuple[Tensor, Tensor]:
+    """Padded sources and their mask; each source ends in END."""
+    source = pad(sources)
+    return source, source != PAD
+
+
+def batch_pairs(sources: Sequence[Ids], targets: Sequence[Ids]) -> Batch:
+    """Pairs whose sides both end in END."""
+    source, source_mask = batch_sources(sources)
+    labels = pad(targets)
+    target = torch.cat((torch.full_like(labels[:, :1], START), labels[:, :-1]), dim=1)
+    tokens = sum(map(len, sources)) + sum(map(len, targets))
+    return Batch(source, source_mask, target, labels, tokens)

@@ -1,0 +1,142 @@
+"""The built-in corpus: French sentences and their English translations.
+
+A small grammar, written for this package, draws them: people, places with their articles, months
+and years, three tenses, negation, questions, adjectives on either side of the noun, passives and
+subordinate clauses. Every French sentence has exactly one translation, so a model can be scored
+by exact match.
+
+What is held out stays held out: whether a sentence is for training, validation or test is
+decided by its English text without the closing mark, so no source and no target of `valid` or
+`test` is in `train`, not even with other punctuation. `HELD_OUT` is in none of the three, neither
+alone nor as part of a sentence nor with its words in another order, though training has all its
+words in sentences of its kind.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Literal
+
+from regard.data.corpus import Pair
+from regard.data.phrasebook.compound import at_the_time, because, errand, which, who
+from regard.data.phrasebook.descriptions import (
+    age,
+    birth,
+    comparison,
+    description,
+    introduction,
+    possession,
+    state,
+    state_question,
+)
+from regard.data.phrasebook.documents import built, diplomacy, handled, treaty, written
+from regard.data.phrasebook.draw import Draw, wheel
+from regard.data.phrasebook.places import Phrase
+from regard.data.phrasebook.sentences import (
+    journey,
+    negative,
+    polite,
+    question_word,
+    report,
+    since,
+    statement,
+    wish,
+    wish_question,
+    yes_no,
+)
+from regard.data.phrasebook.surroundings import existence, timetable, weather, whereabouts
+
+Split = Literal["train", "valid", "test"]
+
+HELD_OUT = "Jane visite l'Afrique en septembre"
+_HELD_OUT_PARTS = ("Jane visite l'Afrique", "septembre")
+
+_SEED = "phrasebook"
+_SIZES: dict[Split, int] = {"train": 112_000, "valid": 1_000, "test": 2_000}
+# Of 1,000 buckets, a few more than needed, since the sizes are exact and the hash is not.
+_TEST_BUCKETS, _VALID_BUCKETS = 20, 11
+_SHORT_WORDS = 9
+_UNPUNCTUATED = 0.3
+
+# Each construction with its weight.
+CONSTRUCTIONS: tuple[tuple[Callable[[Draw], Phrase], int], ...] = (
+    (statement, 26),
+    (journey, 9),
+    (negative, 11),
+    (yes_no, 9),
+    (question_word, 7),
+    (wish, 6),
+    (wish_question, 3),
+    (report, 4),
+    (because, 4),
+    (at_the_time, 3),
+    (errand, 2),
+    (who, 2),
+    (which, 2),
+    (since, 2),
+    (polite, 1),
+    (state, 5),
+    (state_question, 2),
+    (description, 3),
+    (comparison, 2),
+    (introduction, 2),
+    (whereabouts, 1),
+    (existence, 2),
+    (possession, 3),
+    (age, 2),
+    (birth, 2),
+    (weather, 2),
+    (timetable, 1),
+    (built, 2),
+    (written, 2),
+    (handled, 2),
+    (treaty, 6),
+    (diplomacy, 3),
+)
+
+
+def pairs(split: Split) -> Iterator[Pair]:
+    """The pairs of one split, the same ones in the same order every time."""
+    for number, (source, target) in enumerate(_corpus()[split], start=1):
+        yield Pair(source, target, f"phrasebook/{split}:{number}")
+
+
+def _sentence(text: str, mark: str) -> str:
+    return text[0].upper() + text[1:] + mark
+
+
+def _finish(draw: Draw, said: Phrase) -> Phrase:
+    """Capital and full stop; some short statements go without, as people type them."""
+    bare = said.fr.count(" ") < _SHORT_WORDS and draw.chance(_UNPUNCTUATED)
+    mark = "" if bare or said.fr.endswith("?") else "."
+    return Phrase(_sentence(said.fr, mark), _sentence(said.en, mark))
+
+
+def _split_of(target: str) -> Split:
+    text = target.rstrip(".?").casefold()
+    bucket = int.from_bytes(hashlib.sha256(text.encode()).digest()[:4]) % 1000
+    if bucket < _TEST_BUCKETS:
+        return "test"
+    return "valid" if bucket < _TEST_BUCKETS + _VALID_BUCKETS else "train"
+
+
+def _is_held_out(source: str) -> bool:
+    text = source.casefold()
+    return all(part.casefold() in text for part in _HELD_OUT_PARTS)
+
+
+@cache
+def _corpus() -> dict[Split, list[Phrase]]:
+    draw = Draw(_SEED)
+    constructions = wheel(*CONSTRUCTIONS)
+    seen: set[str] = set()
+    corpus: dict[Split, list[Phrase]] = {"train": [], "valid": [], "test": []}
+    while any(len(corpus[split]) < size for split, size in _SIZES.items()):
+        phrase = _finish(draw, draw.one(constructions)(draw))
+        if phrase.fr in seen or _is_held_out(phrase.fr):
+            continue
+        seen.add(phrase.fr)
+        split = _split_of(phrase.en)
+        if len(corpus[split]) < _SIZES[split]:
+            corpus[split].append(phrase)
+    return corpus

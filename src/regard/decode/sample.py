@@ -1,0 +1,139 @@
+"""One token a step for each row: the likeliest, or one drawn at random.
+
+A row's output depends on its own state, filters and seed, never on the rows beside it.
+R rows still going, V vocabulary, T tokens so far.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from regard.decode.contract import Filter, Hypothesis, Rows, StateT, Step
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    rows: Tensor  # [R], numbered as in the call
+    tokens: Tensor  # [R]
+    log_probabilities: Tensor | None  # [R]
+
+
+def sample(
+    step: Step[StateT],
+    state: StateT,
+    first: Tensor,
+    *,
+    max_lengths: Tensor,
+    end: int = 3,
+    filters: Sequence[Filter] = (),
+    seeds: Sequence[int] | None = None,
+) -> Iterator[Tensor]:
+    """Yield the next token of every row, [rows] a step, until all rows have ended.
+
+    A row that has produced END, or `max_lengths[row]` tokens with END counted, gives END from then
+    on. Without seeds the likeliest token is taken; with seeds, one for each row, tokens are drawn
+    from the filtered distribution.
+    """
+    for drawn in _draws(step, state, first, max_lengths, end, filters, seeds, scored=False):
+        yield torch.full_like(first, end).index_copy(0, drawn.rows, drawn.tokens)
+
+
+def collect(
+    step: Step[StateT],
+    state: StateT,
+    first: Tensor,
+    *,
+    max_lengths: Tensor,
+    end: int = 3,
+    filters: Sequence[Filter] = (),
+    seeds: Sequence[int] | None = None,
+    scored: bool = True,
+) -> list[Hypothesis]:
+    """What `sample` yields, gathered into one hypothesis a row.
+
+    The log-probabilities are the model's own, before any filter; the score is their mean. With
+    `scored=False` the normalisation over the vocabulary is saved: no log-probabilities, score 0.
+    """
+    tokens: list[list[int]] = [[] for _ in first]
+    log_probabilities: list[list[float]] = [[] for _ in first]
+    for drawn in _draws(step, state, first, max_lengths, end, filters, seeds, scored=scored):
+        rows = drawn.rows.tolist()
+        for row, token in zip(rows, drawn.tokens.tolist(), strict=True):
+            tokens[row].append(token)
+        if drawn.log_probabilities is not None:
+            for row, value in zip(rows, drawn.log_probabilities.tolist(), strict=True):
+                log_probabilities[row].append(value)
+    return [_hypothesis(*row, end) for row in zip(tokens, log_probabilities, strict=True)]
+
+
+def _hypothesis(tokens: list[int], log_probabilities: list[float], end: int) -> Hypothesis:
+    finished = tokens[-1] == end
+    return Hypothesis(
+        tokens=tokens[:-1] if finished else tokens,
+        log_probabilities=log_probabilities,
+        score=sum(log_probabilities) / len(tokens),
+        finished=finished,
+    )
+
+
+@torch.no_grad()
+def _draws(
+    step: Step[StateT],
+    state: StateT,
+    first: Tensor,
+    max_lengths: Tensor,
+    end: int,
+    filters: Sequence[Filter],
+    seeds: Sequence[int] | None,
+    *,
+    scored: bool,
+) -> Iterator[_Drawn]:
+    limits: list[int] = max_lengths.tolist()
+    if len(limits) != len(first) or any(limit < 1 for limit in limits):
+        raise ValueError(f"max_lengths needs {len(first)} numbers of at least 1, got {limits}")
+    uniforms = None if seeds is None else _uniforms(seeds, limits).to(first.device)
+    tokens, rows, room = first, torch.arange(len(first), device=first.device), max_lengths.to(first)
+    history = first.new_empty(len(first), 0)
+    for position in range(max(limits, default=0)):
+        logits, state = step(tokens, state)
+        logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
+        scores = logits
+        for keep in filters:
+            scores = keep(scores, Rows(history, rows))
+        if uniforms is None:
+            tokens = scores.argmax(-1)
+        else:
+            tokens = _inverse(scores, uniforms[rows, position])
+        # log_softmax is one fused pass, faster than logsumexp over the same row
+        known = logits.log_softmax(-1).gather(1, tokens[:, None])[:, 0] if scored else None
+        yield _Drawn(rows, tokens, known)
+        if filters:
+            history = torch.cat((history, tokens[:, None]), 1)
+        staying = ((tokens != end) & (room > position + 1)).nonzero()[:, 0]
+        if len(staying) == 0:
+            return
+        if len(staying) < len(rows):
+            state = state.select(staying)
+            tokens, rows, room = tokens[staying], rows[staying], room[staying]
+            history = history[staying]
+
+
+def _uniforms(seeds: Sequence[int], limits: Sequence[int]) -> Tensor:
+    """One number in [0, 1) for each row and step, from the row's own generator."""
+    if len(seeds) != len(limits):
+        raise ValueError(f"one seed for each row: got {len(seeds)} for {len(limits)} rows")
+    table = torch.zeros(len(limits), max(limits, default=0))
+    for row, (seed, limit) in enumerate(zip(seeds, limits, strict=True)):
+        table[row, :limit] = torch.rand(limit, generator=torch.Generator().manual_seed(seed))
+    return table
+
+
+def _inverse(scores: Tensor, uniform: Tensor) -> Tensor:
+    """The token at which the cumulative distribution passes `uniform`: [R, V], [R] -> [R]."""
+    cumulative = scores.softmax(-1).cumsum(-1)
+    # A uniform is at most 1 - 2**-24, so the point stays below the total, rounding included, and
+    # right=True passes over what has probability 0.
+    point = uniform[:, None] * cumulative[:, -1:]
+    return torch.searchsorted(cumulative, point, right=True)[:, 0]

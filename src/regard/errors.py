@@ -1,0 +1,28 @@
+"""What can go wrong, as a person would sort it.
+
+RegardError
+├── RecipeError    the recipe or a command-line setting
+├── DataError      a file of training or input text
+├── RunError       a run folder: missing, damaged or made for something else
+└── RequestError   a request that cannot be answered as asked
+"""
+
+
+class RegardError(Exception):
+    """One sentence: where, what is wrong, what to do."""
+
+
+class RecipeError(RegardError):
+    """The recipe or a setting cannot be used."""
+
+
+class DataError(RegardError):
+    """A data file cannot be read or does not hold what it should."""
+
+
+class RunError(RegardError):
+    """A run folder is missing, damaged or unfit for the command."""
+
+
+class RequestError(RegardError):
+    """A request asks for something that cannot be given."""

@@ -1,0 +1,1 @@
+"""Building blocks in plain PyTorch: they know tensors, and nothing of files, tokens or recipes."""

@@ -1,0 +1,119 @@
+"""Attention (Vaswani et al. 2017, §3.2).
+
+Shapes: B sentences, Q queries, K keys, h heads, d_k = d_model / h. Masks: True = may attend.
+"""
+
+import math
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from regard.layers.positions import rotate
+
+
+def attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """softmax(QKᵀ/√d)V and its weights, written as in the paper: the fused kernel's reference.
+
+    A query that may attend to nothing gets zeros rather than the NaN of an empty softmax.
+    """
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
+    if mask is None:
+        weights = scores.softmax(dim=-1)
+    else:
+        scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+        weights = scores.softmax(dim=-1).masked_fill(~mask, 0.0)
+    return weights @ value, weights
+
+
+class KeysValues(NamedTuple):
+    keys: Tensor  # [B, h, K, d_k]
+    values: Tensor  # [B, h, K, d_k]
+
+
+class MultiHeadAttention(nn.Module):
+    """Several attentions side by side, concatenated and projected (§3.2.2).
+
+    Self-attention projects queries, keys and values in one product; cross-attention projects keys
+    and values of the source in one product, which a caller computes once and hands in again.
+    """
+
+    def __init__(self, d_model: int, num_heads: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        if d_model % num_heads:
+            raise ValueError(f"d_model {d_model} is not a multiple of num_heads {num_heads}")
+        self.num_heads = num_heads
+        self.dropout = dropout
+        self.in_projection = nn.Linear(d_model, 3 * d_model)
+        self.out_projection = nn.Linear(d_model, d_model)
+        # A list here collects the weights of each call; see inspect.maps.
+        self.record: list[Tensor] | None = None
+
+    def split_heads(self, x: Tensor) -> Tensor:
+        """[B, T, d_model] → [B, h, T, d_k]"""
+        batch, length, width = x.shape
+        return x.view(batch, length, self.num_heads, width // self.num_heads).transpose(1, 2)
+
+    def project(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries, keys and values of the same sequence."""
+        projected: Tensor = self.in_projection(x)
+        query, key, value = projected.chunk(3, dim=-1)
+        return self.split_heads(query), self.split_heads(key), self.split_heads(value)
+
+    def project_queries(self, x: Tensor) -> Tensor:
+        d_model = self.out_projection.in_features
+        weight, bias = self.in_projection.weight, self.in_projection.bias
+        return self.split_heads(F.linear(x, weight[:d_model], bias[:d_model]))
+
+    def project_memory(self, memory: Tensor) -> KeysValues:
+        d_model = self.out_projection.in_features
+        weight, bias = self.in_projection.weight, self.in_projection.bias
+        key, value = F.linear(memory, weight[d_model:], bias[d_model:]).chunk(2, dim=-1)
+        return KeysValues(self.split_heads(key), self.split_heads(value))
+
+    def attend(
+        self, query: Tensor, memory: KeysValues, mask: Tensor | None, causal: bool = False
+    ) -> Tensor:
+        """[B, h, Q, d_k] queries over keys and values → [B, Q, d_model]"""
+        if self.record is not None:
+            visible = mask
+            if causal:
+                visible = torch.ones(
+                    query.size(-2), memory.keys.size(-2), dtype=torch.bool, device=query.device
+                ).tril()
+            self.record.append(attention(query, memory.keys, memory.values, visible)[1])
+        heads = F.scaled_dot_product_attention(
+            query,
+            memory.keys,
+            memory.values,
+            attn_mask=mask,
+            dropout_p=self.dropout if self.training else 0.0,
+            is_causal=causal,
+        )
+        return self.out_projection(heads.transpose(1, 2).flatten(2))  # type: ignore[no-any-return]
+
+
+class SelfAttention(MultiHeadAttention):
+    """Every position attends to positions of its own sequence."""
+
+    def forward(
+        self,
+        x: Tensor,
+        mask: Tensor | None = None,
+        causal: bool = False,
+        rotation: Tensor | None = None,
+    ) -> Tensor:
+        query, key, value = self.project(x)
+        if rotation is not None:
+            query, key = rotate(query, rotation), rotate(key, rotation)
+        return self.attend(query, KeysValues(key, value), mask, causal)
+
+
+class CrossAttention(MultiHeadAttention):
+    """Positions of one sequence attend to another: the target to the source."""
+
+    def forward(self, x: Tensor, memory: KeysValues, mask: Tensor | None = None) -> Tensor:
+        return self.attend(self.project_queries(x), memory, mask)

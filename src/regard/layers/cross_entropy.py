@@ -1,0 +1,89 @@
+"""The loss over the vocabulary without ever holding all the logits.
+
+At a vocabulary of 8,000 the logits are the largest activation of a small model. Here a slice of
+rows is projected, turned into its loss and gradient while it is still in the cache, and dropped.
+
+Shapes: N tokens, d features, V vocabulary.
+"""
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+# Bytes of logits held at a time: small enough for the cache, large enough for fast products.
+SLICE_BYTES = 8 << 20
+
+
+def smoothed_cross_entropy(logits: Tensor, labels: Tensor, smoothing: float) -> Tensor:
+    """The reference: summed over tokens, a share `smoothing` spread over the vocabulary (§5.4)."""
+    return F.cross_entropy(logits, labels, label_smoothing=smoothing, reduction="sum")
+
+
+def linear_cross_entropy(
+    features: Tensor, weight: Tensor, labels: Tensor, smoothing: float = 0.0
+) -> Tensor:
+    """smoothed_cross_entropy(features @ weightᵀ, labels) for [N, d] features and a [V, d] weight.
+
+    Computed in the type of the weight, whatever the features came in.
+    """
+    # Asked here because inside the function gradients are always off, and needs_input_grad says yes
+    # even under no_grad.
+    needs_gradient = torch.is_grad_enabled() and (features.requires_grad or weight.requires_grad)
+    with torch.autocast(features.device.type, enabled=False):
+        total: Tensor = _LinearCrossEntropy.apply(  # type: ignore[no-untyped-call]
+            features.to(weight.dtype), weight, labels, smoothing, needs_gradient
+        )
+    return total
+
+
+class _LinearCrossEntropy(torch.autograd.Function):
+    """With z = Wx: loss = logsumexp(z) − (1 − ε) z_y − ε mean(z), whose gradient is
+    softmax(z) − (1 − ε) onehot(y) − ε/V. The ε terms are linear in z, so they need no pass over V.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        features: Tensor,
+        weight: Tensor,
+        labels: Tensor,
+        smoothing: float,
+        needs_gradient: bool,
+    ) -> Tensor:
+        vocabulary = weight.size(0)
+        rows = max(1, SLICE_BYTES // (vocabulary * features.element_size()))
+        total = features.new_zeros(())
+        if needs_gradient:
+            d_features = torch.empty_like(features)
+            d_weight = torch.zeros_like(weight)
+        for start in range(0, features.size(0), rows):
+            part = features[start : start + rows]
+            label = labels[start : start + rows, None]
+            log_probability = torch.log_softmax(part @ weight.T, dim=-1)
+            chosen = log_probability.gather(1, label)
+            total -= chosen.sum()
+            if smoothing:
+                # mean(log p) = mean(z) − logsumexp(z), and logsumexp(z) = z_y − log p_y.
+                normaliser = (part * weight[label[:, 0]]).sum(1, keepdim=True) - chosen
+                mean = (part @ weight.mean(0)[:, None]) - normaliser
+                total -= smoothing * (mean - chosen).sum()
+            if needs_gradient:
+                gradient = log_probability.exp_()
+                gradient.scatter_add_(1, label, gradient.new_full(label.shape, smoothing - 1.0))
+                torch.mm(gradient, weight, out=d_features[start : start + rows])
+                d_weight.addmm_(gradient.T, part)
+        if needs_gradient:
+            if smoothing:
+                d_features -= smoothing * weight.mean(0)
+                d_weight -= (smoothing / vocabulary) * features.sum(0)
+            ctx.save_for_backward(d_features, d_weight)
+        return total
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor, Tensor, None, None, None]:
+        d_features, d_weight = ctx.saved_tensors
+        return d_features * upstream, d_weight * upstream, None, None, None

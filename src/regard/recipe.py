@@ -1,0 +1,220 @@
+"""A recipe: one TOML file = one experiment. The schema is closed; an unknown key is an error."""
+
+import difflib
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args
+
+import tomli_w
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from regard.errors import RecipeError
+from regard.models import ModelConfig
+
+Metric = Literal["loss", "bleu", "chrf"]
+
+
+class Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
+
+
+class DataSection(Section):
+    """Where the pairs are. Relative names start at `folder`, which starts where you are."""
+
+    builtin: Literal["phrasebook"] | None = None
+    folder: str = "."
+    train: tuple[str, ...] = ()
+    valid: tuple[str, ...] = ()
+    languages: tuple[str, str] | None = None
+    # Without `valid`, this share of the pairs is held out, at most `held_out_pairs`.
+    held_out_share: float = Field(default=0.05, gt=0, lt=0.5)
+    held_out_pairs: int = Field(default=2000, ge=1)
+    # In pieces. Longer pairs, and pairs whose sides differ by more than the ratio, are dropped.
+    max_length: int = Field(default=256, ge=2, le=100_000)
+    max_ratio: float = Field(default=4.0, gt=1)
+
+    @model_validator(mode="after")
+    def one_corpus(self) -> "DataSection":
+        if bool(self.train) == (self.builtin is not None):
+            raise ValueError(
+                "name either the training files (train) or a built-in corpus (builtin)"
+            )
+        for name in ("train", "valid"):
+            if len(getattr(self, name)) > 2:
+                raise ValueError(f"{name} takes two files, or one .tsv or .jsonl")
+        return self
+
+    def paths(self, name: Literal["train", "valid"]) -> list[Path]:
+        return [Path(self.folder, file) for file in getattr(self, name)]
+
+
+class TokenizerSection(Section):
+    kind: Literal["bpe", "unigram", "word", "character"] = "bpe"
+    vocabulary_size: int = Field(default=8000, ge=264, le=1_000_000)
+    # One vocabulary for both languages, or one each of that size.
+    joint: bool = True
+    lowercase: bool = False
+
+
+class TrainSection(Section):
+    """The paper's optimizer is the default (§5.3); `*_every` and `*_steps` count updates."""
+
+    steps: int = Field(default=100_000, ge=1)
+    # Rows × longest sentence of a batch, on each side; `accumulate` batches make one update.
+    batch_tokens: int = Field(default=4096, ge=1)
+    accumulate: int = Field(default=1, ge=1)
+    optimizer: Literal["adam", "adamw"] = "adam"
+    learning_rate: float = Field(default=7e-4, gt=0)
+    schedule: Literal["inverse_sqrt", "cosine", "linear", "constant"] = "inverse_sqrt"
+    warmup_steps: int = Field(default=4000, ge=0)
+    final_learning_rate: float = Field(default=0.0, ge=0)
+    adam_betas: tuple[float, float] = (0.9, 0.98)
+    adam_epsilon: float = Field(default=1e-9, gt=0)
+    weight_decay: float = Field(default=0.0, ge=0)
+    clip_norm: float = Field(default=1.0, ge=0)
+    label_smoothing: float = Field(default=0.1, ge=0, lt=1)
+    eval_every: int = Field(default=1000, ge=1)
+    eval_sentences: int = Field(default=500, ge=0)
+    save_every: int = Field(default=1000, ge=1)
+    keep: int = Field(default=3, ge=1)
+    # The last `average` kept checkpoints are averaged at the end and used if they score better.
+    average: int = Field(default=3, ge=1)
+    moving_average: float = Field(default=0.0, ge=0, lt=1)
+    metric: Metric = "loss"
+    patience: int = Field(default=0, ge=0)
+    max_skipped: int = Field(default=20, ge=1)
+    log_every: int = Field(default=50, ge=1)
+    device: str = "auto"
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    threads: int = Field(default=0, ge=0)
+    tensorboard: bool = False
+
+    @model_validator(mode="after")
+    def averages_what_it_keeps(self) -> "TrainSection":
+        if self.average > self.keep:
+            raise ValueError(
+                f"average = {self.average} needs keep to be as large, it is {self.keep}"
+            )
+        return self
+
+
+class DecodeSection(Section):
+    beam_size: int = Field(default=5, ge=1, le=1000)
+    length_penalty: float = Field(default=1.0, ge=0)
+    # An output may be this many times as long as its source, and 20 pieces more.
+    max_length_ratio: float = Field(default=2.0, gt=0)
+    no_repeat_ngram: int = Field(default=0, ge=0)
+
+
+class Recipe(Section):
+    task: Literal["translation"] = "translation"
+    seed: int = Field(default=1, ge=0, lt=2**63)
+    data: DataSection
+    tokenizer: TokenizerSection = TokenizerSection()
+    model: Annotated[ModelConfig, Field(default_factory=ModelConfig)]
+    train: TrainSection = TrainSection()
+    decode: DecodeSection = DecodeSection()
+
+    @model_validator(mode="after")
+    def fits_together(self) -> "Recipe":
+        if self.model.d_model % self.model.num_heads:
+            raise ValueError(
+                f"model.d_model {self.model.d_model} is not a multiple of "
+                f"model.num_heads {self.model.num_heads}"
+            )
+        if self.model.tied_embeddings == "all" and not self.tokenizer.joint:
+            raise ValueError(
+                'model.tied_embeddings = "all" needs tokenizer.joint = true; '
+                'use tied_embeddings = "output" with one vocabulary a language'
+            )
+        if (
+            self.model.positions == "learned"
+            and self.model.max_positions < self.data.max_length + 1
+        ):
+            raise ValueError("model.max_positions must be larger than data.max_length")
+        return self
+
+
+def parse(values: Mapping[str, Any], where: str) -> Recipe:
+    """A recipe from plain values; every complaint names the key."""
+    try:
+        return Recipe.model_validate(values)
+    except ValidationError as error:
+        raise RecipeError(f"{where}: {explain(error)}") from None
+
+
+def read(path: Path, settings: Iterable[str] = ()) -> Recipe:
+    """A TOML file, with `key.path=value` settings laid over it."""
+    try:
+        with path.open("rb") as file:
+            values = tomllib.load(file)
+    except FileNotFoundError:
+        raise RecipeError(
+            f"{path}: no such recipe; `regard train --help` shows the ways to start"
+        ) from None
+    except OSError as error:
+        raise RecipeError(f"{path}: cannot be read ({error.strerror}); check the path") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise RecipeError(f"{path}: not valid TOML ({error}); mend that line") from None
+    return parse(override(values, settings), str(path))
+
+
+def override(values: Mapping[str, Any], settings: Iterable[str]) -> dict[str, Any]:
+    """`train.steps=2000` → {"train": {"steps": 2000}}; values are TOML, bare words are strings."""
+    result: dict[str, Any] = {
+        key: dict(value) if isinstance(value, Mapping) else value for key, value in values.items()
+    }
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        *sections, key = name.strip().split(".")
+        if not equals or not key or len(sections) > 1:
+            raise RecipeError(f"--set {setting}: not a setting; write it like train.steps=2000")
+        inner = result.setdefault(sections[0], {}) if sections else result
+        if not isinstance(inner, dict):
+            raise RecipeError(f"--set {setting}: {sections[0]} is not a section of the recipe")
+        inner[key] = toml_value(text.strip())
+    return result
+
+
+def toml_value(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def to_toml(recipe: Recipe) -> str:
+    """The whole recipe, defaults written out, so that a later default never changes an old run."""
+    return tomli_w.dumps(recipe.model_dump(mode="json", exclude_none=True))
+
+
+def explain(error: ValidationError) -> str:
+    """The first complaint in one sentence."""
+    first = error.errors(include_url=False)[0]
+    key = ".".join(str(part) for part in first["loc"])
+    more = f" ({error.error_count() - 1} more)" if error.error_count() > 1 else ""
+    if first["type"] == "extra_forbidden":
+        return f"unknown key {key}{suggestion(first['loc'])}{more}"
+    if first["type"] == "missing":
+        return f"{key} is missing{more}"
+    message = first["msg"].removeprefix("Value error, ")
+    if first["type"] == "value_error":
+        return (f"{key}: {message}" if key else message) + more
+    return f"{key} = {first['input']!r}: {message[0].lower()}{message[1:]}{more}"
+
+
+def suggestion(location: tuple[int | str, ...]) -> str:
+    """The nearest key people may have meant, in the same section or in another."""
+    section: Any = Recipe
+    for part in location[:-1]:
+        section = section.model_fields[part].annotation
+    wrong = str(location[-1])
+    close = difflib.get_close_matches(wrong, section.model_fields, n=1)
+    if close:
+        return f"; did you mean {'.'.join([*map(str, location[:-1]), close[0]])}?"
+    for name, field in Recipe.model_fields.items():
+        kinds = [field.annotation, *get_args(field.annotation)]
+        if any(wrong in getattr(kind, "model_fields", {}) for kind in kinds):
+            return f"; did you mean {name}.{wrong}?"
+    return f"; known here: {', '.join(section.model_fields)}"

@@ -1,0 +1,43 @@
+"""One spelling for each text: what a tokenizer sees, and what its decoding gives back.
+
+The rules are data in the form the `tokenizers` library reads, so they are saved inside
+tokenizer.json and stay the same however Python's own Unicode tables move on.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+# Control characters that are not white space, the soft hyphen and the byte order mark: nothing
+# a reader sees. Joiners and direction marks stay, because Persian, Hindi and emoji need them.
+INVISIBLE = r"[\x{00}-\x{08}\x{0E}-\x{1F}\x{7F}-\x{84}\x{86}-\x{9F}\x{AD}\x{FEFF}]"
+
+# Pieces mark a word start with this character, so it must not occur in the text itself.
+WORD_START = "▁"
+
+
+def normaliser(*, lowercase: bool) -> dict[str, Any]:
+    """The normaliser section of a tokenizer.json.
+
+    NFC comes after dropping and lowering, which can both bring a letter and its accent together;
+    white space comes after NFC, which turns one kind of space into another. In this order a
+    normalised text is normalised already.
+    """
+    steps: list[dict[str, Any]] = [
+        {"type": "Replace", "pattern": {"Regex": INVISIBLE}, "content": ""},
+        *([{"type": "Lowercase"}] if lowercase else []),
+        {"type": "NFC"},
+        {"type": "Replace", "pattern": {"Regex": r"\s+"}, "content": " "},
+        {"type": "Strip", "strip_left": True, "strip_right": True},
+        {"type": "Replace", "pattern": {"String": WORD_START}, "content": "_"},
+    ]
+    return {"type": "Sequence", "normalizers": steps}
+
+
+def scalar_values(text: str) -> str:
+    r"""Mend surrogates, which a Python string can hold (JSON's "\ud800") and UTF-8 cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text

@@ -1,0 +1,23 @@
+"""Cutting a text that is longer than a model has learned to read."""
+
+from collections.abc import Sequence
+
+from regard.text.tokenizer import Tokenizer
+
+SENTENCE_ENDS = frozenset(".!?…。！？")
+
+
+def segments(ids: Sequence[int], tokenizer: Tokenizer, limit: int) -> list[list[int]]:
+    """Runs of at most `limit` pieces, cut after a sentence if there is one, else between words."""
+    pieces = tokenizer.pieces(ids)
+    result = []
+    start = 0
+    while len(ids) - start > limit:
+        stop = start + limit
+        cut = next((i for i in range(stop, start, -1) if pieces[i - 1] in SENTENCE_ENDS), 0)
+        if not cut:
+            cut = next((i for i in range(stop, start, -1) if pieces[i].startswith("▁")), stop)
+        result.append(list(ids[start:cut]))
+        start = cut
+    result.append(list(ids[start:]))
+    return result

@@ -1,0 +1,172 @@
+"""Text to ids and back.
+
+Nothing is ever unknown: a character outside the vocabulary is spelled in bytes. Ids 0 to 3 are
+the special pieces, the next 256 are the bytes, then comes what was learned. No text encodes to a
+special piece; those are for batches and models to add.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Literal, Self, get_args
+
+import tokenizers
+
+from regard.errors import DataError, RecipeError, RunError
+from regard.text.learn import learn_bpe, learn_characters, learn_unigram, learn_words, sample
+from regard.text.normalise import WORD_START, scalar_values
+from regard.text.tokenizer_json import (
+    END,
+    LARGEST_JSON,
+    LARGEST_VOCABULARY,
+    PAD,
+    RESERVED,
+    SPECIALS,
+    START,
+    UNKNOWN,
+    bpe_model,
+    frame,
+    pieces_of,
+    read,
+    refusal,
+)
+
+__all__ = ["END", "PAD", "SPECIALS", "START", "UNKNOWN", "Kind", "Tokenizer"]
+
+# The library's own threads make it print a warning at every later fork; who wants them sets this.
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+Kind = Literal["bpe", "unigram", "word", "character"]
+SMALLEST_VOCABULARY = 300
+
+_LEARN = {
+    "bpe": learn_bpe,
+    "unigram": learn_unigram,
+    "word": learn_words,
+    "character": learn_characters,
+}
+
+
+class Tokenizer:
+    """Made by `train`, `from_json` or `load`."""
+
+    def __init__(self, document: dict[str, Any]) -> None:
+        self._json = json.dumps(document, ensure_ascii=False)
+        self._library = tokenizers.Tokenizer.from_str(self._json)
+        self._pieces = pieces_of(document["model"])
+
+    @classmethod
+    def train(
+        cls,
+        texts: Iterable[str],
+        *,
+        kind: Kind = "bpe",
+        vocabulary_size: int = 8000,
+        lowercase: bool = False,
+    ) -> Self:
+        """Learn at most `vocabulary_size` pieces; fewer where the texts have no more to teach."""
+        if kind not in get_args(Kind):
+            choices = ", ".join(get_args(Kind))
+            raise RecipeError(f"tokenizer.kind: no kind is called {kind!r}; choose from {choices}")
+        if not SMALLEST_VOCABULARY <= vocabulary_size <= LARGEST_VOCABULARY:
+            raise RecipeError(
+                f"tokenizer.vocabulary_size: {vocabulary_size} is out of range (4 special pieces"
+                f" and 256 bytes are always in); choose from {SMALLEST_VOCABULARY}"
+                f" to {LARGEST_VOCABULARY}"
+            )
+        blank = cls({**frame(lowercase=lowercase), "model": bpe_model([])})
+        normalised = [blank.normalise(text) for text in sample(texts)]
+        if not any(normalised):
+            raise DataError("tokenizer: the training texts are empty; give some text to learn from")
+        model = _LEARN[kind](normalised, vocabulary_size - len(RESERVED))
+        return cls({**frame(lowercase=lowercase), "model": model})
+
+    @classmethod
+    def from_json(cls, text: str, where: str = "tokenizer.json") -> Self:
+        """Read what `to_json` wrote; anything else is refused."""
+        document = read(text, where)
+        try:
+            return cls(document)
+        except Exception as error:  # the library raises nothing more precise
+            raise refusal(where, str(error)) from None
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        try:
+            with path.open("rb") as file:
+                content = file.read(LARGEST_JSON + 1)
+        except OSError as error:
+            raise RunError(
+                f"{path}: the tokenizer cannot be read ({error.strerror}); check the run folder"
+            ) from None
+        try:
+            return cls.from_json(content.decode(), str(path))
+        except UnicodeDecodeError:
+            raise refusal(str(path), "not valid UTF-8") from None
+
+    def to_json(self) -> str:
+        return self._json
+
+    @property
+    def fingerprint(self) -> str:
+        return hashlib.sha256(self._json.encode()).hexdigest()
+
+    @property
+    def vocabulary_size(self) -> int:
+        return len(self._pieces)
+
+    def __len__(self) -> int:
+        return len(self._pieces)
+
+    def normalise(self, text: str) -> str:
+        """The one spelling that stands for this text; decoding an encoded text gives it back."""
+        normalised: str = self._library.normalizer.normalize_str(scalar_values(text))
+        return normalised
+
+    def encode(self, text: str) -> list[int]:
+        return self.encode_batch([text])[0]
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        mended = [scalar_values(text) for text in texts]
+        encodings = self._library.encode_batch_fast(mended, add_special_tokens=False)
+        return [encoding.ids for encoding in encodings]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        return self.decode_batch([ids])[0]
+
+    def decode_batch(self, batch: Sequence[Sequence[int]]) -> list[str]:
+        """Normalised text, so always one line, whatever bytes a model may have spelled."""
+        plain = [[index for index in self._known(ids) if index > END] for ids in batch]
+        return [self.normalise(text) for text in self._library.decode_batch(plain)]
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """The pieces as they are stored: "▁" marks a word start, "<0xE2>" is a byte."""
+        return [self._pieces[index] for index in self._known(ids)]
+
+    def word_of(self, ids: Sequence[int]) -> list[int]:
+        """The index of the word that each piece belongs to, -1 for a special piece."""
+        words = []
+        word, begun = 0, False
+        for index, piece in zip(ids, self.pieces(ids), strict=True):
+            if index <= END:
+                words.append(-1)
+                continue
+            if piece.startswith(WORD_START) and begun:
+                word, begun = word + 1, False
+            begun = begun or piece != WORD_START
+            words.append(word)
+        return words
+
+    def _known(self, ids: Sequence[int]) -> list[int]:
+        known = [int(index) for index in ids]
+        for index in (min(known, default=0), max(known, default=0)):
+            if not 0 <= index < len(self._pieces):
+                raise RunError(
+                    f"tokenizer: there is no piece {index}, the vocabulary has"
+                    f" {len(self._pieces)}; use the tokenizer that the model was trained with"
+                )
+        return known

@@ -1,0 +1,178 @@
+"""The contents of tokenizer.json: a file the `tokenizers` library reads, in one fixed form.
+
+Only the vocabulary varies. Everything else (normaliser, cutting, decoder) is written from this
+page and compared with it when a file is read, so a foreign or hostile file never gets as far as
+the library.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from regard.errors import RunError
+from regard.text.normalise import WORD_START, normaliser
+
+PAD, UNKNOWN, START, END = 0, 1, 2, 3
+SPECIALS = ("<pad>", "<unk>", "<s>", "</s>")
+RESERVED = SPECIALS + tuple(f"<0x{byte:02X}>" for byte in range(256))
+
+LARGEST_VOCABULARY = 1_000_000
+LARGEST_JSON = 100_000_000
+LONGEST_PIECE = 200
+
+# White space begins a word; every punctuation mark, symbol and digit stands alone (so no text can
+# spell "</s>" or "<0x41>" in one piece); an unbroken run is cut after 128 characters, which bounds
+# both the longest piece and the work for one word.
+_ALONE = r"\p{P}\p{S}\p{Nd}"
+_PARTS = f"{WORD_START}?[{_ALONE}&&[^{WORD_START}]]|{WORD_START}?[^{_ALONE}]{{1,128}}"
+_MARK_SPACES = {
+    "type": "Metaspace",
+    "replacement": WORD_START,
+    "prepend_scheme": "always",
+    "split": False,
+}
+_CUT = {"type": "Split", "pattern": {"Regex": _PARTS}, "behavior": "Isolated", "invert": False}
+_DECODER_STEPS = [
+    {"type": "ByteFallback"},
+    {"type": "Fuse"},
+    {"type": "Replace", "pattern": {"String": WORD_START}, "content": " "},
+    {"type": "Strip", "content": " ", "start": 1, "stop": 0},
+]
+
+
+def frame(*, lowercase: bool) -> dict[str, Any]:
+    """The whole file except its model."""
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [],
+        "normalizer": normaliser(lowercase=lowercase),
+        "pre_tokenizer": {"type": "Sequence", "pretokenizers": [_MARK_SPACES, _CUT]},
+        "post_processor": None,
+        "decoder": {"type": "Sequence", "decoders": _DECODER_STEPS},
+    }
+
+
+def bpe_model(
+    learned: Sequence[str], merges: Sequence[Sequence[str]] = (), *, whole_words: bool = False
+) -> dict[str, Any]:
+    """Pieces built by merges; without merges, characters, and `whole_words` where one matches."""
+    return {
+        "type": "BPE",
+        "dropout": None,
+        "unk_token": SPECIALS[UNKNOWN],
+        "continuing_subword_prefix": None,
+        "end_of_word_suffix": None,
+        "fuse_unk": False,
+        "byte_fallback": True,
+        "ignore_merges": whole_words,
+        "vocab": {piece: index for index, piece in enumerate((*RESERVED, *learned))},
+        "merges": [list(merge) for merge in merges],
+    }
+
+
+def unigram_model(learned: Sequence[tuple[str, float]]) -> dict[str, Any]:
+    """Pieces with their log-probabilities; the reserved ones are never chosen by score."""
+    entries = [*((piece, 0.0) for piece in RESERVED), *learned]
+    return {
+        "type": "Unigram",
+        "unk_id": UNKNOWN,
+        "vocab": [list(entry) for entry in entries],
+        "byte_fallback": True,
+    }
+
+
+def pieces_of(model: dict[str, Any]) -> list[str]:
+    """The pieces in the order of their ids."""
+    if model["type"] == "BPE":
+        return sorted(model["vocab"], key=model["vocab"].__getitem__)
+    return [piece for piece, _ in model["vocab"]]
+
+
+def refusal(where: str, why: str) -> RunError:
+    return RunError(f"{where}: not a tokenizer that regard wrote ({why}); restore the file")
+
+
+def read(text: str, where: str) -> dict[str, Any]:
+    """Parse and check; what is returned is safe to give to the library."""
+    if len(text) > LARGEST_JSON:
+        raise refusal(where, f"{len(text)} characters, more than {LARGEST_JSON}")
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        raise refusal(where, "not valid JSON") from None
+    model = document.get("model") if isinstance(document, dict) else None
+    if not isinstance(model, dict):
+        raise refusal(where, "no model section")
+    for lowercase in (False, True):
+        if document == {**frame(lowercase=lowercase), "model": model}:
+            return {**frame(lowercase=lowercase), "model": _checked_model(model, where)}
+    raise refusal(where, "its normaliser, cutting, decoder or added tokens are others")
+
+
+def _checked_model(model: dict[str, Any], where: str) -> dict[str, Any]:
+    """The same model, built anew from its vocabulary alone."""
+    vocabulary, merges = model.get("vocab"), model.get("merges")
+    if model.get("type") == "Unigram":
+        entries = _checked_scores(vocabulary, where)
+        _check_pieces([piece for piece, _ in entries], where)
+        rebuilt = unigram_model(entries[len(RESERVED) :])
+    else:
+        learned = _checked_ids(vocabulary, where)[len(RESERVED) :]
+        _check_merges(merges, vocabulary, where)
+        rebuilt = bpe_model(learned, merges or (), whole_words=model.get("ignore_merges") is True)
+    if rebuilt != model:
+        raise refusal(where, "its model has other settings")
+    return rebuilt
+
+
+def _checked_scores(vocabulary: object, where: str) -> list[tuple[str, float]]:
+    if not isinstance(vocabulary, list) or len(vocabulary) > LARGEST_VOCABULARY:
+        raise refusal(where, "no usable vocabulary")
+    for entry in vocabulary:
+        match entry:
+            case [str(), float() as score] if math.isfinite(score):
+                pass
+            case _:
+                raise refusal(where, "a vocabulary entry without a finite score")
+    return [(piece, score) for piece, score in vocabulary]
+
+
+def _checked_ids(vocabulary: object, where: str) -> list[str]:
+    if not isinstance(vocabulary, dict) or len(vocabulary) > LARGEST_VOCABULARY:
+        raise refusal(where, "no usable vocabulary")
+    if not all(type(index) is int for index in vocabulary.values()):
+        raise refusal(where, "ids that are not whole numbers")
+    pieces: list[str] = sorted(vocabulary, key=vocabulary.__getitem__)
+    if any(vocabulary[piece] != index for index, piece in enumerate(pieces)):
+        raise refusal(where, "ids that are not 0, 1, 2 and so on")
+    _check_pieces(pieces, where)
+    return pieces
+
+
+def _check_pieces(pieces: list[str], where: str) -> None:
+    if tuple(pieces[: len(RESERVED)]) != RESERVED:
+        raise refusal(where, "its special pieces are not in their places")
+    if len(set(pieces)) != len(pieces):
+        raise refusal(where, "a piece occurs twice")
+    if not all(0 < len(piece) <= LONGEST_PIECE for piece in pieces):
+        raise refusal(where, f"a piece is empty or longer than {LONGEST_PIECE} characters")
+    try:
+        "".join(pieces).encode()
+    except UnicodeEncodeError:
+        raise refusal(where, "a piece is not valid Unicode") from None
+
+
+def _check_merges(merges: object, vocabulary: Any, where: str) -> None:
+    if not isinstance(merges, list) or len(merges) > LARGEST_VOCABULARY:
+        raise refusal(where, "no usable merges")
+    for merge in merges:
+        match merge:
+            case [str(left), str(right)] if {left, right, left + right} <= vocabulary.keys():
+                pass
+            case _:
+                raise refusal(where, "a merge of pieces that are not in the vocabulary")

@@ -1,0 +1,1 @@
+"""Training: schedules, the loop, and the run that composes everything."""

@@ -1,0 +1,87 @@
+"""What a finished run says of itself: run.json for programs, README.md for people."""
+
+import platform
+from importlib.metadata import version
+
+import torch
+
+from regard.checkpoint import Run, write_file
+from regard.recipe import Recipe
+from regard.train.events import Finished
+from regard.train.prepare import languages
+from regard.train.state import TrainingState
+
+
+def write(run: Run, recipe: Recipe, finished: Finished, state: TrainingState) -> None:
+    """The card first: it is run.json that says a run is finished."""
+    validation, progress = finished.validation, state.progress
+    parameters = sum(parameter.numel() for parameter in state.model.parameters())
+    page = text(run, recipe, finished, parameters)
+    write_file(run.folder / "README.md", page.encode("utf-8", "replace"))
+    codes = languages(recipe.data)
+    info = {
+        "regard": version("regard"),
+        "torch": torch.__version__,
+        "machine": f"{platform.machine()}, {torch.get_num_threads()} threads",
+        "task": recipe.task,
+        "languages": list(codes) if codes else None,
+        "parameters": parameters,
+        "step": finished.step,
+        "seconds": round(finished.seconds, 1),
+        "tokens": progress.tokens,
+        "skipped_updates": progress.skipped,
+        "averaged_checkpoints": finished.averaged,
+        "stopped_early": finished.early,
+        "stale_validations": progress.stale,
+        "validation": {
+            "loss": validation.loss,
+            "perplexity": validation.perplexity,
+            "bleu": validation.bleu,
+            "chrf": validation.chrf,
+        },
+    }
+    run.save_info(info)
+
+
+def text(run: Run, recipe: Recipe, finished: Finished, parameters: int) -> str:
+    """The model card."""
+    codes = languages(recipe.data)
+    direction = f"{codes[0]} → {codes[1]}" if codes else "the two languages of its training pairs"
+    model, validation = recipe.model, finished.validation
+    sources = recipe.data.builtin or ", ".join(map(str, recipe.data.paths("train")))
+    scored = (
+        f"BLEU {validation.bleu:.1f}, chrF {validation.chrf:.1f} (greedy search), "
+        if validation.bleu is not None and validation.chrf is not None
+        else ""
+    )
+    weights = (
+        f"the average of the last {finished.averaged} checkpoints"
+        if finished.averaged
+        else f"those of step {validation.step:,}"
+    )
+    examples = "\n".join(
+        f"| {cell(s.source)} | {cell(s.output)} | {cell(s.reference)} |" for s in validation.samples
+    )
+    return f"""# {run.folder.name}
+
+A translator for {direction}, trained by regard {version("regard")} on: {sources}.
+
+- Model: {model.kind}, {model.encoder_layers} + {model.decoder_layers} layers,
+  d_model {model.d_model}, d_ff {model.d_ff}, {model.num_heads} heads, {parameters:,} parameters.
+- Training: {finished.step:,} updates in {finished.seconds / 60:.1f} minutes;
+  the weights are {weights}.
+- Validation: {scored}perplexity {validation.perplexity:.2f}.
+- `recipe.toml` repeats the run; `log.jsonl` holds what happened.
+
+| source | output | reference |
+|---|---|---|
+{examples}
+
+It knows what its training pairs showed it. Check what it says before you rely on it.
+
+    regard translate {run.folder} "…"
+"""
+
+
+def cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")

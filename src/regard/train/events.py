@@ -1,0 +1,75 @@
+"""What a training run tells while it goes on, in the order in which it happens."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from regard.data.sieve import Report
+from regard.evaluate.validation import Validation
+from regard.train.loop import StepReport
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something a person should know: a phase that begins, a warning, a fallback."""
+
+    text: str
+    warning: bool = False
+
+
+@dataclass(frozen=True)
+class DataReady:
+    """Kept and dropped pairs; None when they were prepared by an earlier start."""
+
+    train_pairs: int
+    valid_pairs: int
+    padding: float
+    train_report: Report | None
+    valid_report: Report | None
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What training will take, from updates tried on this machine."""
+
+    parameters: int
+    vocabulary: int
+    steps: int
+    batches_per_epoch: int
+    tokens_per_second: float
+    seconds: float
+    memory_bytes: int
+
+
+@dataclass(frozen=True)
+class Resumed:
+    step: int
+
+
+@dataclass(frozen=True)
+class Saved:
+    step: int
+    path: Path
+
+
+@dataclass(frozen=True)
+class Interrupted:
+    """Everything is saved; the same command goes on from here."""
+
+    step: int
+
+
+@dataclass(frozen=True)
+class Finished:
+    """The run is complete; `validation` is that of the weights in model.safetensors."""
+
+    folder: Path
+    step: int
+    seconds: float
+    validation: Validation
+    averaged: int  # checkpoints averaged into the weights; 0 when the best single ones were kept
+    early: bool
+
+
+Event = (
+    Note | DataReady | Estimate | Resumed | StepReport | Validation | Saved | Interrupted | Finished
+)

@@ -1,0 +1,55 @@
+"""The end of a run: the average of the last checkpoints has its try, and the card is written."""
+
+from collections.abc import Generator, Iterator
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from regard.checkpoint import load_weights, read_tensors
+from regard.errors import RunError
+from regard.train import card
+from regard.train.events import Event, Finished, Note
+from regard.train.judge import Judge, scores
+from regard.train.state import part, swapped
+
+
+def finish(judge: Judge) -> Iterator[Event]:
+    run, recipe, state = judge.run, judge.recipe, judge.state
+    progress = state.progress
+    if progress.best is None:
+        yield judge.judge()
+    paths = run.checkpoints()[-recipe.train.average :]
+    sets = yield from readable(paths, "weight/" if state.average is None else "average/")
+    if len(sets) > 1:
+        mean = averaged(sets)
+        with swapped(state.model, mean) as model:
+            validation = judge.validate(model, state.step)
+        judge.log.write("average", state.step, {"checkpoints": len(sets), **scores(validation)})
+        if judge.keep_if_better(validation, mean, averaged=len(sets)):
+            # A run that is given more steps compares with these weights, so it has to know them.
+            state.save(run)
+    kept = progress.best
+    assert kept is not None  # judged above at the latest
+    if not kept.samples:
+        load_weights(state.model, read_tensors(run.model_path)[0], run.model_path)
+        kept = judge.validate(state.model, kept.step)
+    early = state.step < recipe.train.steps
+    finished = Finished(run.folder, state.step, progress.seconds, kept, progress.averaged, early)
+    card.write(run, recipe, finished, state)
+    yield finished
+
+
+def readable(paths: list[Path], prefix: str) -> Generator[Event, None, list[dict[str, Tensor]]]:
+    """The weights in checkpoints; a damaged one is named and left out."""
+    sets = []
+    for path in paths:
+        try:
+            sets.append(part(read_tensors(path)[0], prefix))
+        except RunError as error:
+            yield Note(f"{error}; it is left out of the average", warning=True)
+    return sets
+
+
+def averaged(sets: list[dict[str, Tensor]]) -> dict[str, Tensor]:
+    return {name: torch.stack([tensors[name] for tensors in sets]).mean(0) for name in sets[0]}

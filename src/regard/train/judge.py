@@ -1,0 +1,71 @@
+"""Which weights a run keeps: those that did best on pairs it has not learned from."""
+
+import math
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from torch import Tensor
+
+from regard.checkpoint import Run
+from regard.evaluate.validation import Validation, ValidationSet, validate
+from regard.models import Model
+from regard.recipe import Metric, Recipe
+from regard.train.log import Log
+from regard.train.state import TrainingState
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Compares weights with the best so far; better ones become the run's model at once."""
+
+    run: Run
+    recipe: Recipe
+    state: TrainingState
+    held_out: ValidationSet
+    log: Log
+
+    def judge(self) -> Validation:
+        """The weights as they are now, or their moving average where there is one."""
+        progress = self.state.progress
+        with self.state.judged_model() as model:
+            validation = self.validate(model, self.state.step)
+        best = self.keep_if_better(validation, self.state.judged_weights(), averaged=0)
+        progress.stale = 0 if best else progress.stale + 1
+        validation = replace(validation, best=best)
+        self.log.write("validation", validation.step, scores(validation))
+        return validation
+
+    def validate(self, model: Model, step: int) -> Validation:
+        return validate(model, self.held_out, step, self.recipe.train.batch_tokens)
+
+    def keep_if_better(
+        self, validation: Validation, tensors: dict[str, Tensor], averaged: int
+    ) -> bool:
+        progress = self.state.progress
+        if not better(validation, progress.best, self.recipe.train.metric):
+            return False
+        progress.best, progress.averaged = replace(validation, best=True), averaged
+        self.run.save_model(tensors, validation.step)
+        return True
+
+
+def better(new: Validation, old: Validation | None, metric: Metric) -> bool:
+    """Whether a validation beats another by the recipe's metric."""
+    if old is None or not math.isfinite(old.loss):
+        return True
+    if metric == "loss" or new.bleu is None or new.chrf is None:
+        return new.loss < old.loss
+    if metric == "bleu":
+        return new.bleu > (old.bleu or 0.0)
+    return new.chrf > (old.chrf or 0.0)
+
+
+def scores(validation: Validation) -> dict[str, Any]:
+    return {
+        "loss": validation.loss,
+        "perplexity": validation.perplexity,
+        "bleu": validation.bleu,
+        "chrf": validation.chrf,
+        "best": validation.best,
+        "samples": asdict(validation)["samples"],
+    }

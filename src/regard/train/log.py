@@ -1,0 +1,70 @@
+"""log.jsonl: one line an event, cut back to the checkpoint when a run goes on; and TensorBoard."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any, Self
+
+from regard.checkpoint import write_file
+from regard.errors import RecipeError, RunError
+
+
+class Log:
+    """Written from a step on; what was logged after that step is about to happen again."""
+
+    def __init__(self, folder: Path, step: int, tensorboard: bool) -> None:
+        self.path = folder / "log.jsonl"
+        if self.path.exists():
+            kept = [line for line in self.path.read_bytes().split(b"\n") if happened(line, step)]
+            write_file(self.path, b"".join(line + b"\n" for line in kept))
+        self.board = open_board(folder / "tensorboard", step) if tensorboard else None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.board is not None:
+            self.board.close()
+
+    def write(self, event: str, step: int, values: dict[str, Any]) -> None:
+        # JSON has no NaN, so what is not finite becomes null.
+        finite = {name: None if burst(value) else value for name, value in values.items()}
+        line = json.dumps({"event": event, "step": step, **finite}, ensure_ascii=False)
+        try:
+            with self.path.open("ab") as file:
+                file.write(line.encode("utf-8", "replace") + b"\n")
+        except OSError as error:
+            raise RunError(
+                f"{self.path}: cannot be written ({error.strerror}); "
+                "put that right and run the same command"
+            ) from None
+        if self.board is not None:
+            for name, value in finite.items():
+                if isinstance(value, int | float) and not isinstance(value, bool):
+                    self.board.add_scalar(f"{event}/{name}", value, step)
+
+
+def burst(value: object) -> bool:
+    return isinstance(value, float) and not math.isfinite(value)
+
+
+def happened(line: bytes, step: int) -> bool:
+    """Whether a line is part of the checkpoint of a step. A torn last line is not, nor is the
+    average, which is made after the last checkpoint.
+    """
+    try:
+        entry = json.loads(line)
+        return int(entry["step"]) < step + (entry["event"] != "average")
+    except (ValueError, KeyError, TypeError):
+        return False
+
+
+def open_board(folder: Path, step: int) -> Any:
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        raise RecipeError(
+            "train.tensorboard: the package tensorboard is missing; "
+            "install it with `pip install 'regard[tensorboard]'`, or leave the setting out"
+        ) from None
+    return SummaryWriter(str(folder), purge_step=step + 1)

@@ -1,0 +1,123 @@
+"""The training loop: a generator of reports. The caller logs, validates, saves and stops."""
+
+import hashlib
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import torch
+from torch import nn
+
+from regard.data.batch import Batch, batch_pairs
+from regard.data.batches import Batches
+from regard.data.ids import IdPairs
+from regard.objectives import Loss
+from regard.recipe import TrainSection
+from regard.train.schedule import learning_rate
+
+Objective = Callable[[nn.Module, Batch], Loss]
+
+
+@dataclass(frozen=True)
+class Position:
+    """How far training is: updates done, and the next batch as (epoch, index)."""
+
+    step: int = 0
+    epoch: int = 0
+    index: int = 0
+
+
+@dataclass(frozen=True)
+class StepReport:
+    step: int
+    position: Position
+    loss: float  # per target token
+    learning_rate: float
+    grad_norm: float
+    tokens: int  # real source and target tokens of the update
+    seconds: float
+    skipped: bool  # loss or gradient was not finite, so nothing was updated
+
+    @property
+    def tokens_per_second(self) -> float:
+        return self.tokens / self.seconds
+
+
+@dataclass
+class TrainingData:
+    """Pairs of ids and the order in which they are met."""
+
+    pairs: IdPairs
+    batches: Batches
+
+    def next(self, position: Position, count: int) -> tuple[list[Batch], Position]:
+        """`count` batches from a position on, across the end of an epoch if need be."""
+        result = []
+        epoch, index = position.epoch, position.index
+        for _ in range(count):
+            if index >= len(self.batches.epoch(epoch)):
+                epoch, index = epoch + 1, 0
+            rows = self.batches.epoch(epoch)[index]
+            result.append(
+                batch_pairs(
+                    [self.pairs.source(i) for i in rows], [self.pairs.target(i) for i in rows]
+                )
+            )
+            index += 1
+        return result, replace(position, epoch=epoch, index=index)
+
+
+def derived_seed(*numbers: int) -> int:
+    """One seed out of several numbers, the same on every machine."""
+    text = " ".join(map(str, numbers)).encode()
+    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little") >> 1
+
+
+def training_steps(
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    objective: Objective,
+    data: TrainingData,
+    train: TrainSection,
+    seed: int,
+    position: Position,
+) -> Iterator[StepReport]:
+    """Updates from a position on, for ever.
+
+    Dropout is seeded anew for each batch from (seed, update, batch of the update), so a resumed run
+    draws what an uninterrupted one would have drawn, without any saved random state.
+    """
+    parameters = list(model.parameters())
+    device = parameters[0].device
+    while True:
+        started = time.perf_counter()
+        batches, cursor = data.next(position, train.accumulate)
+        step = position.step + 1
+        position = replace(cursor, step=step)
+        count = sum(int(batch.label_mask.sum()) for batch in batches)
+        total = 0.0
+        for number, batch in enumerate(batches):
+            torch.manual_seed(derived_seed(seed, step, number))
+            loss = objective(model, batch.to(device))
+            (loss.total / count).backward()
+            total += float(loss.total.detach())
+        limit = train.clip_norm or math.inf
+        norm = float(nn.utils.clip_grad_norm_(parameters, limit, foreach=True))
+        rate = learning_rate(step, train)
+        skipped = not (math.isfinite(total) and math.isfinite(norm))
+        if not skipped:
+            for group in optimizer.param_groups:
+                group["lr"] = rate
+            optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+        yield StepReport(
+            step=step,
+            position=position,
+            loss=total / count,
+            learning_rate=rate,
+            grad_norm=norm,
+            tokens=sum(batch.tokens for batch in batches),
+            seconds=time.perf_counter() - started,
+            skipped=skipped,
+        )

@@ -1,0 +1,64 @@
+"""The optimizer and the moving average of weights."""
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor, nn
+
+from regard.recipe import TrainSection
+
+
+def build_optimizer(model: nn.Module, train: TrainSection) -> torch.optim.Optimizer:
+    """Adam with the paper's constants (§5.3) by default, in its fused form.
+
+    Weight decay spares vectors: norms and biases have nothing to shrink towards.
+    """
+    matrices = [p for p in model.parameters() if p.dim() > 1]
+    vectors = [p for p in model.parameters() if p.dim() <= 1]
+    groups = [
+        {"params": matrices, "weight_decay": train.weight_decay},
+        {"params": vectors, "weight_decay": 0.0},
+    ]
+    kind = torch.optim.AdamW if train.optimizer == "adamw" else torch.optim.Adam
+    return kind(groups, lr=0.0, betas=train.adam_betas, eps=train.adam_epsilon, fused=True)
+
+
+def optimizer_tensors(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """The moments under the names of their parameters; empty for a parameter not yet updated."""
+    return {
+        f"{key}/{name}": value
+        for name, parameter in model.named_parameters()
+        for key, value in optimizer.state[parameter].items()
+    }
+
+
+def load_optimizer(
+    model: nn.Module, optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]
+) -> None:
+    """The moments back into the optimizer, on the device of their parameters."""
+    parameters = dict(model.named_parameters())
+    optimizer.state.clear()
+    for key, tensor in tensors.items():
+        kind, _, name = key.partition("/")
+        # A copy, since the tensors of a file are a view of it.
+        moment = tensor.to(parameters[name].device, copy=True)
+        optimizer.state[parameters[name]][kind] = moment
+
+
+class MovingAverage:
+    """A slowly following copy of the weights (Polyak averaging), corrected for its start."""
+
+    def __init__(self, model: nn.Module, decay: float) -> None:
+        self.decay = decay
+        self.weights = {name: p.detach().clone() for name, p in model.named_parameters()}
+
+    @torch.no_grad()
+    def update(self, model: nn.Module, step: int) -> None:
+        # Early on the average follows faster, so that it forgets the random start.
+        share = 1 - min(self.decay, (1 + step) / (10 + step))
+        torch._foreach_lerp_(list(self.weights.values()), list(model.parameters()), share)
+
+    @torch.no_grad()
+    def load(self, tensors: Mapping[str, Tensor]) -> None:
+        for name, weight in self.weights.items():
+            weight.copy_(tensors[name])

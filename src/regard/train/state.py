@@ -1,0 +1,162 @@
+"""All that changes while a run trains, and its way to the disk and back."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from regard.checkpoint import Run, load_weights, weights
+from regard.errors import RunError
+from regard.evaluate.validation import Validation
+from regard.models import Model
+from regard.recipe import TrainSection
+from regard.train.loop import Position
+from regard.train.optimizer import (
+    MovingAverage,
+    build_optimizer,
+    load_optimizer,
+    optimizer_tensors,
+)
+
+
+@dataclass
+class Progress:
+    """What a checkpoint knows beside its tensors."""
+
+    position: Position = field(default_factory=Position)
+    best: Validation | None = None
+    averaged: int = 0  # checkpoints averaged into the best weights; 0 when they are of one step
+    stale: int = 0  # validations since the best
+    skipped: int = 0  # updates that were not finite
+    skipped_in_a_row: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+    conditions: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> "Progress":
+        best = values["best"]
+        position = Position(**values["position"])
+        return cls(
+            **{
+                **values,
+                "position": position,
+                "best": Validation(**{**best, "samples": ()}) if best else None,
+            }
+        )
+
+
+class TrainingState:
+    """Model, optimizer, moving average and progress. A checkpoint is exactly this."""
+
+    def __init__(self, model: Model, train: TrainSection) -> None:
+        self.model = model
+        self.optimizer = build_optimizer(model, train)
+        self.average = MovingAverage(model, train.moving_average) if train.moving_average else None
+        self.progress = Progress()
+
+    @property
+    def step(self) -> int:
+        return self.progress.position.step
+
+    def tensors(self) -> dict[str, Tensor]:
+        groups = {
+            "weight": weights(self.model),
+            "average": {} if self.average is None else self.average.weights,
+            "optimizer": optimizer_tensors(self.model, self.optimizer),
+        }
+        return {f"{group}/{name}": t for group, all_ in groups.items() for name, t in all_.items()}
+
+    def save(self, run: Run) -> None:
+        progress = {**asdict(self.progress), "best": best_without_samples(self.progress.best)}
+        run.save_checkpoint(self.step, self.tensors(), progress)
+
+    def restore(self, run: Run) -> list[str]:
+        """Load the newest good checkpoint, if there is any; a sentence for each damaged one.
+
+        When all are damaged nothing is begun anew: that would overwrite the best weights.
+        """
+        damaged: dict[Path, RunError] = {}
+        for path in reversed(run.checkpoints()):
+            try:
+                self.load(run, path)
+            except RunError as error:
+                damaged[path] = error
+                continue
+            break
+        else:
+            if damaged:
+                raise RunError(
+                    f"{next(iter(damaged.values()))}; no checkpoint in {run.training} can be read, "
+                    "choose another --out to begin anew"
+                )
+        for path in damaged:
+            path.rename(path.with_suffix(".damaged"))
+        return [
+            f"{error}; it is set aside and step {self.step:,} is used" for error in damaged.values()
+        ]
+
+    def load(self, run: Run, path: Path) -> None:
+        tensors, progress = run.load_checkpoint(path)
+        try:
+            restored = Progress.from_json(progress)
+            load_weights(self.model, part(tensors, "weight/"), path)
+            if self.average is not None:
+                self.average.load(part(tensors, "average/"))
+            load_optimizer(self.model, self.optimizer, part(tensors, "optimizer/"))
+        except (KeyError, TypeError) as error:
+            raise RunError(f"{path}: not a checkpoint of this run ({error})") from None
+        self.progress = restored
+
+    def go_on_under(self, conditions: dict[str, str]) -> list[str]:
+        """Note what the last bits of a result depend on; a sentence for each that has changed."""
+        before = self.progress.conditions or conditions
+        self.progress.conditions = conditions
+        return [
+            f"{name}: {value} now, {before.get(name)} in the start before; the result may differ "
+            "in the last bits from that of a run not interrupted"
+            for name, value in conditions.items()
+            if before.get(name) != value
+        ]
+
+    def judged_weights(self) -> dict[str, Tensor]:
+        """What is validated and kept: the moving average where there is one."""
+        return weights(self.model) if self.average is None else self.average.weights
+
+    @contextmanager
+    def judged_model(self) -> Iterator[Model]:
+        """The model with the weights to be judged, for a while."""
+        with swapped(self.model, self.judged_weights()) as model:
+            yield model
+
+
+@contextmanager
+def swapped(model: Model, tensors: dict[str, Tensor]) -> Iterator[Model]:
+    """Other weights in a model, for a while."""
+    parameters = dict(model.named_parameters())
+    own = {name: parameter.detach().clone() for name, parameter in parameters.items()}
+    try:
+        with torch.no_grad():
+            for name, parameter in parameters.items():
+                parameter.copy_(tensors[name])
+        yield model
+    finally:
+        with torch.no_grad():
+            for name, parameter in parameters.items():
+                parameter.copy_(own[name])
+
+
+def part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    return {
+        name.removeprefix(prefix): tensor
+        for name, tensor in tensors.items()
+        if name.startswith(prefix)
+    }
+
+
+def best_without_samples(best: Validation | None) -> dict[str, Any] | None:
+    return None if best is None else {**asdict(best), "samples": ()}

@@ -1,0 +1,81 @@
+"""What every test can count on: no network, no window, no deadline on a busy machine."""
+
+import ipaddress
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import hypothesis
+import pytest
+
+# Read when the libraries are first imported, so they are set before any test module is.
+os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ["MPLBACKEND"] = "Agg"
+
+# A shared machine may pause any example; pytest-timeout still catches one that hangs.
+hypothesis.settings.register_profile("regard", deadline=None)
+hypothesis.settings.load_profile("regard")
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+class NetworkUsed(RuntimeError):
+    """A test reached for another machine.
+
+    Not an OSError: code that retries or hides connection errors must not hide this one.
+    """
+
+
+def refuse_if_remote(host: object) -> None:
+    if isinstance(host, bytes):
+        host = host.decode("ascii", "replace")
+    if not isinstance(host, str) or host in ("", "localhost"):
+        return
+    try:
+        address = ipaddress.ip_address(host)
+        remote = not (address.is_loopback or address.is_unspecified)
+    except ValueError:
+        remote = True
+    if remote:
+        raise NetworkUsed(f"a test tried to reach {host}; tests work without a network")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_network() -> Iterator[None]:
+    """Let sockets connect, and names resolve, on this machine only."""
+    connect, connect_ex = socket.socket.connect, socket.socket.connect_ex
+    getaddrinfo = socket.getaddrinfo
+
+    def check(sock: socket.socket, address: Any) -> None:
+        if sock.family in (socket.AF_INET, socket.AF_INET6):
+            refuse_if_remote(address[0])
+
+    def local_connect(sock: socket.socket, address: Any) -> None:
+        check(sock, address)
+        connect(sock, address)
+
+    def local_connect_ex(sock: socket.socket, address: Any) -> int:
+        check(sock, address)
+        return connect_ex(sock, address)
+
+    def local_getaddrinfo(host: Any, *arguments: Any, **options: Any) -> Any:
+        refuse_if_remote(host)
+        return getaddrinfo(host, *arguments, **options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket.socket, "connect", local_connect)
+        patch.setattr(socket.socket, "connect_ex", local_connect_ex)
+        patch.setattr(socket, "getaddrinfo", local_getaddrinfo)
+        yield
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of public data sets, for the checks that need real text."""
+    named = os.environ.get("REGARD_DATA")
+    folder = Path(named) if named else REPOSITORY.parent / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip(f"no data sets in {folder}; set REGARD_DATA to the folder that holds them")
+    return folder
