@@ -13,6 +13,8 @@ import pytest
 # Read when the libraries are first imported, so they are set before any test module is.
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["MPLBACKEND"] = "Agg"
+# Threads that wait for each other over tiny tensors take minutes on a busy machine.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # A shared machine may pause any example; pytest-timeout still catches one that hangs.
 hypothesis.settings.register_profile("regard", deadline=None)

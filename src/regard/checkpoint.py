@@ -94,7 +94,9 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[s
     """A safetensors file that knows its own checksum."""
     data = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     with replacing(path) as temporary:
-        save_file(data, temporary, {**metadata, "sha256": digest(data, metadata)})
+        # Under one key, since safetensors writes several in random order: like runs, like bytes.
+        text = json.dumps({**metadata, "sha256": digest(data, metadata)}, sort_keys=True)
+        save_file(data, temporary, {"regard": text})
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
@@ -105,13 +107,13 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
         if header > HEADER_BYTES:
             raise RunError(f"{path}: damaged or not a safetensors file (header of {header} bytes)")
         with safe_open(path, framework="pt") as file:
-            metadata = dict(file.metadata() or {})
+            metadata = json.loads((file.metadata() or {}).get("regard", "{}"))
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except OSError as error:
         raise RunError(f"{path}: cannot be read ({error.strerror or error})") from None
-    except (SafetensorError, ValueError) as error:
+    except (SafetensorError, ValueError, RecursionError) as error:
         raise RunError(f"{path}: damaged or not a safetensors file ({error})") from None
-    if metadata.pop("sha256", None) != digest(tensors, metadata):
+    if not isinstance(metadata, dict) or metadata.pop("sha256", "") != digest(tensors, metadata):
         raise RunError(f"{path}: damaged, its content does not match its checksum")
     return tensors, metadata
 
@@ -138,6 +140,13 @@ def load_weights(model: nn.Module, tensors: Mapping[str, Tensor], where: Path | 
     with torch.no_grad():
         for name, parameter in expected.items():
             parameter.copy_(tensors[name])
+
+
+def num_parameters(recipe: Recipe, source_vocabulary: int, target_vocabulary: int) -> int:
+    """How many numbers a recipe's model has, found without taking memory for them."""
+    with torch.device("meta"):
+        model = build(recipe.model, source_vocabulary, target_vocabulary)
+    return sum(parameter.numel() for parameter in model.parameters())
 
 
 class Tokenizers(NamedTuple):
@@ -229,11 +238,9 @@ class Run:
         recipe = self.recipe()
         sizes = len(tokenizers.source), len(tokenizers.target)
         try:
-            with torch.device("meta"):
-                blueprint = build(recipe.model, *sizes)
+            expected = 4 * num_parameters(recipe, *sizes)
         except ValueError as error:
             raise RunError(f"{self.recipe_path}: no such model can be built ({error})") from None
-        expected = sum(4 * parameter.numel() for parameter in blueprint.parameters())
         found = self.model_path.stat().st_size
         # Sizes are compared before memory is taken: a recipe may promise anything.
         if not expected <= found <= expected + HEADER_BYTES:

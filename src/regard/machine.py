@@ -63,7 +63,7 @@ def choose_device(name: str) -> torch.device:
         return torch.device("cpu")
     try:
         device = torch.device(name)
-        torch.empty(1, device=device)
+        torch.zeros(1, device=device).item()  # "meta" has no numbers
     except (RuntimeError, AssertionError, NotImplementedError):
         raise RecipeError(
             f'device "{name}": not on this machine; use "auto", or "cpu" which is everywhere'

@@ -1,6 +1,7 @@
 """A recipe: one TOML file = one experiment. The schema is closed; an unknown key is an error."""
 
 import difflib
+import reprlib
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -13,10 +14,13 @@ from regard.errors import RecipeError
 from regard.models import ModelConfig
 
 Metric = Literal["loss", "bleu", "chrf"]
+Share = Annotated[float, Field(ge=0, lt=1)]
 
 
 class Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", validate_default=True, allow_inf_nan=False
+    )
 
 
 class DataSection(Section):
@@ -69,7 +73,7 @@ class TrainSection(Section):
     schedule: Literal["inverse_sqrt", "cosine", "linear", "constant"] = "inverse_sqrt"
     warmup_steps: int = Field(default=4000, ge=0)
     final_learning_rate: float = Field(default=0.0, ge=0)
-    adam_betas: tuple[float, float] = (0.9, 0.98)
+    adam_betas: tuple[Share, Share] = (0.9, 0.98)
     adam_epsilon: float = Field(default=1e-9, gt=0)
     weight_decay: float = Field(default=0.0, ge=0)
     clip_norm: float = Field(default=1.0, ge=0)
@@ -123,6 +127,12 @@ class Recipe(Section):
                 f"model.d_model {self.model.d_model} is not a multiple of "
                 f"model.num_heads {self.model.num_heads}"
             )
+        d_k = self.model.d_model // self.model.num_heads
+        if self.model.positions == "rotary" and d_k % 2:
+            raise ValueError(
+                'model.positions = "rotary" turns pairs of numbers, and a head of model.d_model / '
+                f"model.num_heads = {d_k} is odd"
+            )
         if self.model.tied_embeddings == "all" and not self.tokenizer.joint:
             raise ValueError(
                 'model.tied_embeddings = "all" needs tokenizer.joint = true; '
@@ -168,7 +178,7 @@ def override(values: Mapping[str, Any], settings: Iterable[str]) -> dict[str, An
     for setting in settings:
         name, equals, text = setting.partition("=")
         *sections, key = name.strip().split(".")
-        if not equals or not key or len(sections) > 1:
+        if not equals or not all((*sections, key)) or len(sections) > 1:
             raise RecipeError(f"--set {setting}: not a setting; write it like train.steps=2000")
         inner = result.setdefault(sections[0], {}) if sections else result
         if not isinstance(inner, dict):
@@ -201,7 +211,7 @@ def explain(error: ValidationError) -> str:
     message = first["msg"].removeprefix("Value error, ")
     if first["type"] == "value_error":
         return (f"{key}: {message}" if key else message) + more
-    return f"{key} = {first['input']!r}: {message[0].lower()}{message[1:]}{more}"
+    return f"{key} = {reprlib.repr(first['input'])}: {message[0].lower()}{message[1:]}{more}"
 
 
 def suggestion(location: tuple[int | str, ...]) -> str:

@@ -1,5 +1,6 @@
 """Load a run, one verb each. Commands, the server and the page all call these."""
 
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 # Source pieces, padding included, that are translated together for each hypothesis of the beam.
 BATCH_PIECES = 4096
+# Sentences, and hypotheses of all of them, that are translated together.
+BATCH_SENTENCES, BATCH_HYPOTHESES = 128, 1024
 
 
 @dataclass(frozen=True)
@@ -45,17 +48,19 @@ class Search:
         checks = {
             "beam_size must be from 1 to 1000": 1 <= self.beam_size <= 1000,
             "n_best must be from 1 to 1000": 1 <= self.n_best <= 1000,
-            "length_penalty must not be negative": self.length_penalty >= 0,
-            "max_length_ratio must be above 0": self.max_length_ratio > 0,
-            "min_length must not be negative": self.min_length >= 0,
+            "length_penalty must be from 0 to 10": 0 <= self.length_penalty <= 10,
+            "max_length_ratio must be above 0 and at most 100": 0 < self.max_length_ratio <= 100,
+            "min_length must be from 0 to 100000": 0 <= self.min_length <= 100_000,
             "no_repeat_ngram must not be negative": self.no_repeat_ngram >= 0,
-            "temperature must be above 0": self.temperature is None or self.temperature > 0,
+            "temperature must be from 0.001 to 100": self.temperature is None
+            or 0.001 <= self.temperature <= 100,
             "top_k must not be negative": self.top_k >= 0,
             "top_p must be above 0 and at most 1": 0 < self.top_p <= 1,
             "top_k and top_p need a temperature": self.temperature is not None
             or (self.top_k == 0 and self.top_p == 1.0),
             "n_best must not be larger than beam_size": self.temperature is not None
             or self.n_best <= self.beam_size,
+            "seed must be from 0 to 2^63 - 1": 0 <= self.seed < 2**63,
         }
         for sentence, holds in checks.items():
             if not holds:
@@ -98,7 +103,7 @@ class Alignment:
 
     def pairs(self) -> list[tuple[int, int]]:
         """(source word, target word) for each target word and the source word it looks at most."""
-        return [(int(np.argmax(row)), target) for target, row in enumerate(self.weights)]
+        return [(int(np.argmax(row)), target) for target, row in enumerate(self.weights) if row]
 
 
 class Translator:
@@ -117,7 +122,11 @@ class Translator:
         run = Run.open(folder)
         recipe = run.recipe()
         tokenizers = run.tokenizers()
-        model = run.model(tokenizers).to(device)
+        model = run.model(tokenizers)
+        try:
+            model.to(device)
+        except (RuntimeError, AssertionError, NotImplementedError):
+            raise RequestError(f'device "{device}": not on this machine; use "cpu"') from None
         search = Search(
             beam_size=recipe.decode.beam_size,
             length_penalty=recipe.decode.length_penalty,
@@ -160,7 +169,9 @@ class Translator:
     ) -> list[list[Hypothesis]]:
         """Hypotheses of each part, searched in batches of like length, given in order."""
         results: list[list[Hypothesis]] = [[] for _ in parts]
-        for rows in batches_by_length([len(part) + 1 for part in parts], BATCH_PIECES):
+        copies = search.beam_size if search.temperature is None else search.n_best
+        most = min(BATCH_SENTENCES, max(1, BATCH_HYPOTHESES // copies))
+        for rows in batches_by_length([len(part) + 1 for part in parts], BATCH_PIECES, most):
             found = self._search_batch(
                 [parts[row] for row in rows], [starts[row] for row in rows], search
             )
@@ -177,9 +188,11 @@ class Translator:
         source, mask = source.to(device), mask.to(device)
         copies = 1 if search.temperature is None else search.n_best
         state = self.model.start(source, mask)
+        config = self.model.config
+        longest = config.max_positions if config.positions == "learned" else sys.maxsize
         # Each limit follows from its own source, so that no sentence depends on its neighbours.
         limits = [
-            len(start) + int(search.max_length_ratio * (len(part) + 1)) + 20
+            min(longest, len(start) + int(search.max_length_ratio * (len(part) + 1)) + 20)
             for part, start in zip(parts, starts, strict=True)
         ]
         chosen = search.filters()
@@ -244,18 +257,24 @@ class Translator:
             [*self.tokenizers.source.word_of(source_ids), -1],
         )
         return Alignment(
-            self.tokenizers.source.decode(source_ids).split(" "),
-            self.tokenizers.target.decode(target_ids).split(" "),
+            words(self.tokenizers.source.decode(source_ids)),
+            words(self.tokenizers.target.decode(target_ids)),
             weights.tolist(),
         )
 
 
-def batches_by_length(lengths: Sequence[int], pieces: int) -> Iterator[list[int]]:
-    """Rows of like length together, longest first, at most `pieces` of them with padding."""
+def words(text: str) -> list[str]:
+    return text.split(" ") if text else []
+
+
+def batches_by_length(lengths: Sequence[int], pieces: int, most: int) -> Iterator[list[int]]:
+    """Rows of like length together, longest first: at most `most` of them, and at most `pieces`
+    pieces with padding.
+    """
     order = sorted(range(len(lengths)), key=lambda row: -lengths[row])
     start = 0
     while start < len(order):
-        count = max(1, min(128, pieces // lengths[order[start]]))
+        count = max(1, min(most, pieces // lengths[order[start]]))
         yield order[start : start + count]
         start += count
 

@@ -57,9 +57,7 @@ def test_smoothing_is_as_the_paper_says() -> None:
 def test_the_gradients(monkeypatch: pytest.MonkeyPatch, smoothing: float) -> None:
     features, weight, labels = problem(tokens=4, size=3, vocabulary=5)
     slices_of(monkeypatch, 3, weight)
-    assert gradcheck(
-        lambda x, w: linear_cross_entropy(x, w, labels, smoothing), (features, weight)
-    )
+    assert gradcheck(lambda x, w: linear_cross_entropy(x, w, labels, smoothing), (features, weight))
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])

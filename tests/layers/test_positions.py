@@ -91,7 +91,7 @@ def test_a_table_that_grew_in_inference_can_be_trained_with(
 def test_learned_positions_are_refused_past_the_last() -> None:
     module = Learned(10, 4)
     assert torch.equal(module(0, 10, FLOAT), module.table)
-    with pytest.raises(ValueError, match="position 11 asked for.* 10 learned"):
+    with pytest.raises(ValueError, match=r"position 11 asked for.* 10 learned"):
         module(8, 3, FLOAT)
 
 

@@ -1,6 +1,7 @@
 """What must hold of any Transformer, whatever its parts: causality, padding, caching."""
 
 from collections.abc import Callable
+from importlib import resources
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from torch.testing import assert_close
 
 from regard.data.batch import batch_sources
 from regard.models.transformer import Transformer, TransformerConfig
+from regard.recipe import read
 
 Build = Callable[..., Transformer]
 VOCABULARY = 23
@@ -91,9 +93,7 @@ def test_the_gradient_to_a_later_token_is_exactly_zero(
 @both_precisions
 @each_variant
 @torch.no_grad()
-def test_padding_changes_nothing(
-    build: Build, choices: dict[str, Any], dtype: torch.dtype
-) -> None:
+def test_padding_changes_nothing(build: Build, choices: dict[str, Any], dtype: torch.dtype) -> None:
     model = build(dtype, **choices)
     source, mask, target = problem()
     before = model(source, mask, target)
@@ -251,21 +251,28 @@ def parameter_count(d: int, ff: int, layers: int, vocabulary: int) -> int:
 
 
 @pytest.mark.parametrize(
-    ("config", "sizes", "published"),
-    [
-        (TransformerConfig(), (512, 2048, 6), 65e6),
-        (TransformerConfig(d_model=1024, d_ff=4096, num_heads=16), (1024, 4096, 6), 213e6),
-    ],
-    ids=["base", "big"],
+    ("name", "sizes", "published"),
+    [("base", (512, 2048, 6), 65e6), ("big", (1024, 4096, 6), 213e6)],
 )
 def test_the_models_of_the_paper_have_its_parameter_counts(
-    config: TransformerConfig, sizes: tuple[int, int, int], published: float
+    name: str, sizes: tuple[int, int, int], published: float
 ) -> None:
+    with resources.as_file(resources.files("regard") / f"recipes/wmt14-en-de-{name}.toml") as path:
+        recipe = read(path)
+    vocabulary = recipe.tokenizer.vocabulary_size
+    assert vocabulary == 37_000
     with torch.device("meta"):
-        model = Transformer(config, 37_000, 37_000)
+        model = Transformer(recipe.model, vocabulary, vocabulary)
     count = sum(parameter.numel() for parameter in model.parameters())
-    assert count == parameter_count(*sizes, 37_000)
+    assert count == parameter_count(*sizes, vocabulary)
     assert count == pytest.approx(published, rel=0.04)
+
+
+def test_the_base_model_of_the_paper_is_the_default() -> None:
+    with torch.device("meta"):
+        model = Transformer(TransformerConfig(), 37_000, 37_000)
+    count = sum(parameter.numel() for parameter in model.parameters())
+    assert count == parameter_count(512, 2048, 6, 37_000)
 
 
 def test_tied_embeddings_are_one_matrix() -> None:
@@ -283,7 +290,7 @@ def test_two_vocabularies_may_differ_unless_tied() -> None:
     model = Transformer(config, 11, 7)
     source, mask = batch_sources([[10, 3], [4, 5, 3]])
     assert model(source, mask, torch.tensor([[2], [2]])).shape == (2, 1, 7)
-    with pytest.raises(ValueError, match="one vocabulary for both sides.* 11 and 7"):
+    with pytest.raises(ValueError, match=r"one vocabulary for both sides.* 11 and 7"):
         Transformer(TransformerConfig(d_model=8, d_ff=8, num_heads=2), 11, 7)
 
 

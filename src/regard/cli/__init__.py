@@ -23,8 +23,8 @@ COMMANDS = {
     "demo": "Train the built-in French–English translator and look at it, in minutes.",
     "train": """Train a translator from sentence pairs or a recipe; goes on where it stopped.
 
-    Two ways to start: `regard train --pairs train.en train.de`, with sizes chosen for your data, or
-    `regard train RECIPE.toml`, with everything written down. Ctrl-C saves; the same command goes on.
+    Two ways to start: `regard train --pairs train.en train.de`, with sizes chosen for your data,
+    or `regard train RECIPE.toml`, with everything written down. Ctrl-C saves and stops.
     """,
     "translate": "Translate texts, or every line of standard input.",
     "evaluate": "Score a run: BLEU, chrF, TER, exact matches.",

@@ -44,6 +44,8 @@ def show(what: Path, /, *, as_json: Annotated[bool, Parameter(name="--json")] = 
 def gather(
     recipe: "Recipe", info: dict[str, Any], vocabulary: int | None, steps: list[int]
 ) -> dict[str, Any]:
+    from regard.checkpoint import num_parameters
+
     model, data = recipe.model, recipe.data
     size = vocabulary or recipe.tokenizer.vocabulary_size
     return {
@@ -58,7 +60,7 @@ def gather(
         "vocabulary": f"{recipe.tokenizer.kind}, "
         + (f"{size:,} pieces" if vocabulary else f"up to {size:,} pieces")
         + (", joint" if recipe.tokenizer.joint else " a side"),
-        "parameters": num_parameters(recipe, size),
+        "parameters": num_parameters(recipe, size, size),
         "updates": f"{info['step']:,}" if info else f"up to {recipe.train.steps:,}",
         "checkpoints": steps,
         "training": f"{info['seconds'] / 60:.1f} min on {info['machine']}" if info else None,
@@ -66,16 +68,6 @@ def gather(
         "made by": f"regard {info['regard']}, torch {info['torch']}" if info else None,
         "recipe": recipe.model_dump(mode="json", exclude_none=True),
     }
-
-
-def num_parameters(recipe: "Recipe", vocabulary: int) -> int:
-    import torch
-
-    from regard.models import build
-
-    with torch.device("meta"):
-        model = build(recipe.model, vocabulary, vocabulary)
-    return sum(parameter.numel() for parameter in model.parameters())
 
 
 def line(value: Any) -> str:

@@ -29,11 +29,12 @@ class Batches:
 
     def _plan(self, epoch: int) -> list[Indices]:
         random = np.random.Generator(np.random.Philox(key=[self.seed, epoch]))
-        # The jitter lets neighbours in length change company from epoch to epoch.
-        jitter = random.random((2, len(self.source_lengths)), dtype=np.float32)
-        order = np.lexsort(
-            (self.source_lengths + 2 * jitter[0], np.floor(self.target_lengths + jitter[1]))
-        )
+        longest = np.maximum(self.source_lengths, self.target_lengths)
+        # By the longer side, then by the difference: there and back again, so that where the longer
+        # side grows by one the neighbours are still alike. The jitter changes who sits beside whom.
+        jitter = 2 * random.random(len(longest), dtype=np.float32)
+        difference = self.source_lengths - self.target_lengths + jitter
+        order = np.lexsort((np.where(longest % 2, -difference, difference), longest))
         batches = cut(order, self.source_lengths, self.target_lengths, self.batch_tokens)
         random.shuffle(batches)
         return batches

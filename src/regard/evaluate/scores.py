@@ -95,7 +95,9 @@ def _sacrebleu_score(
     if bootstrap <= 1:
         return Score(name, value, None, None, signature)
     # sacreBLEU keeps the interval as its centre and half its width.
-    return Score(name, value, score._mean - score._ci, score._mean + score._ci, signature)
+    return Score(
+        name, value, float(score._mean - score._ci), float(score._mean + score._ci), signature
+    )
 
 
 def _metric(name: Metric, language: str | None) -> BLEU | CHRF | TER:

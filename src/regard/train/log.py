@@ -54,7 +54,7 @@ def happened(line: bytes, step: int) -> bool:
     """
     try:
         entry = json.loads(line)
-        return int(entry["step"]) < step + (entry["event"] != "average")
+        return bool(entry["step"] < step + (entry["event"] != "average"))
     except (ValueError, KeyError, TypeError):
         return False
 

@@ -209,10 +209,8 @@ def choose_precision(recipe: Recipe, device: torch.device, state: TrainingState)
     """What the run began with where the recipe leaves it open: the speed of a machine, measured
     again, may say otherwise.
     """
-    asked = recipe.train.precision
-    if asked == "auto":
-        asked = state.progress.conditions.get("precision", asked)
-    return machine.choose_precision(asked, device)
+    asked, before = recipe.train.precision, state.progress.conditions.get("precision", "auto")
+    return machine.choose_precision(before if asked == "auto" else asked, device)
 
 
 def conditions(device: torch.device, dtype: torch.dtype) -> dict[str, str]:
