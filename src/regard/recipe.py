@@ -112,6 +112,8 @@ class DecodeSection(Section):
 
 
 class Recipe(Section):
+    """One experiment: what is learned, from what, how large, how long."""
+
     task: Literal["translation"] = "translation"
     seed: int = Field(default=1, ge=0, lt=2**63)
     data: DataSection
@@ -154,8 +156,9 @@ def parse(values: Mapping[str, Any], where: str) -> Recipe:
         raise RecipeError(f"{where}: {explain(error)}") from None
 
 
-def read(path: Path, settings: Iterable[str] = ()) -> Recipe:
+def read(path: Path | str, settings: Iterable[str] = ()) -> Recipe:
     """A TOML file, with `key.path=value` settings laid over it."""
+    path = Path(path)
     try:
         with path.open("rb") as file:
             values = tomllib.load(file)

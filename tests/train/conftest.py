@@ -3,6 +3,7 @@
 import hashlib
 import json
 import random
+import shutil
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from regard import machine
 from regard.checkpoint import Run, digest
 from regard.recipe import Recipe, override, parse
+from regard.train.run import train
 
 WORDS = ("nul", "ein", "dua", "tri", "kva", "kin", "ses", "sep", "ok", "nau")
 
@@ -112,3 +114,34 @@ def timeless(values: dict[str, Any]) -> dict[str, Any]:
 
 def lines(path: Path) -> list[str]:
     return path.read_text(encoding="utf-8").splitlines()
+
+
+@pytest.fixture(scope="session")
+def finished(tiny: Callable[..., Recipe], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a finished run, to be looked at only."""
+    folder = tmp_path_factory.mktemp("finished") / "run"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(machine, "keep_big_buffers", lambda: False)
+        train(tiny(), folder)
+    return folder
+
+
+@pytest.fixture
+def copy(finished: Path, tmp_path: Path) -> Path:
+    """A finished run, to be changed."""
+    shutil.copytree(finished, tmp_path / "copy")
+    return tmp_path / "copy"
+
+
+@pytest.fixture
+def log_of() -> Callable[[Path, str], list[dict[str, Any]]]:
+    """The entries of a kind in the log of a run, read as other languages read JSON."""
+
+    def refuse(constant: str) -> None:
+        raise AssertionError(f"{constant} is not JSON")
+
+    def read(folder: Path, event: str) -> list[dict[str, Any]]:
+        entries = [json.loads(line, parse_constant=refuse) for line in lines(folder / "log.jsonl")]
+        return [entry for entry in entries if entry["event"] == event]
+
+    return read

@@ -16,6 +16,7 @@ import torch
 from regard import machine, objectives
 from regard.checkpoint import Run, read_tensors
 from regard.recipe import Recipe
+from regard.train import run as run_module
 from regard.train.events import Event, Finished, Interrupted, Note, Resumed, Saved
 from regard.train.loop import StepReport
 from regard.train.run import train, training_run
@@ -214,9 +215,9 @@ def survive(recipe: Recipe, out: Path, kills: int, seed: int) -> int:
     inside = 0
     for number in range(kills):
         child = Child(recipe, out)
-        if number % 3 == 2:
+        if number % 3 == 0:
             child.wait_for(child.writes_a_checkpoint)
-            time.sleep(draw.uniform(0, 0.04))
+            time.sleep(draw.uniform(0, 0.01))
         else:
             child.wait_for((out / "recipe.toml").exists)
             time.sleep(draw.uniform(0, 0.7))
@@ -246,6 +247,29 @@ def test_a_run_killed_forty_times_ends_as_if_it_had_not_been(
     assert survive(tiny(*settings), tmp_path, kills=40, seed=6) >= 10
     assert outcome(tmp_path) == outcome(uninterrupted(*settings))
     assert not list(tmp_path.rglob(".*"))
+
+
+def test_killed_between_a_save_and_its_tidying(
+    tiny: Tiny,
+    uninterrupted: Uninterrupted,
+    outcome: Outcome,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What a stop saved at step 22 must not be averaged because the process died at step 24."""
+    run_until(tiny(), tmp_path, 22, TERMINATE)
+    with monkeypatch.context() as patch:
+        patch.setattr(run_module, "drop_old_checkpoints", die_after_saving_24)
+        with pytest.raises(KeyboardInterrupt):
+            train(tiny(), tmp_path)
+    assert Run(tmp_path).checkpoint_path(24).exists()
+    train(tiny(), tmp_path)
+    assert outcome(tmp_path) == outcome(uninterrupted())
+
+
+def die_after_saving_24(run: Run, recipe: Recipe) -> None:
+    if run.checkpoint_path(24).exists():
+        raise KeyboardInterrupt
 
 
 def test_the_same_seed_gives_the_same_bits_and_another_does_not(

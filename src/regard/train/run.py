@@ -54,11 +54,11 @@ def training_run(recipe: Recipe, out: Path) -> Iterator[Event]:
     """
     run = Run(out)
     recipe = settle(run, recipe)
+    run.sweep()
     if sentence := finished(run, recipe):
         yield Note(sentence)
         return
     run.save_recipe(recipe)
-    run.sweep()
     machine.keep_big_buffers()
     torch.set_num_threads(recipe.train.threads or machine.usable_cores())
     prepared = yield from prepare_data(run, recipe)
@@ -192,6 +192,7 @@ def train_prepared(
     batches = Batches(*lengths, recipe.train.batch_tokens, recipe.seed)
     data = TrainingData(prepared.train, batches)
     if state.step:
+        drop_old_checkpoints(run, recipe)  # the process may have died just before
         yield Resumed(state.step)
     else:
         num_bytes = 12 * sum(parameter.numel() for parameter in model.parameters())
