@@ -40,11 +40,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "evaluate": {"decode", "data", "objectives", "text"},
     "tasks": {"checkpoint", "decode", "text", "data", "inspect"},
     "engines": {"checkpoint", "decode", "text", "data", "inspect"},
-    "cli": {"tasks", "evaluate", "inspect", "train", "recipe", "checkpoint", "data", "machine"},
+    "cli": {"tasks", "evaluate", "inspect", "training", "recipe", "checkpoint", "data", "machine"},
     "serve": {"tasks", "evaluate", "inspect"},
     "__main__": {"cli"},
 }
-MAY_IMPORT["train"] = set(MAY_IMPORT) - {"tasks", "engines", "cli", "serve", "__main__"}
+MAY_IMPORT["training"] = set(MAY_IMPORT) - {"tasks", "engines", "cli", "serve", "__main__"}
 MAY_NAME_TYPES = {room: {"models"} for room in ("objectives", "inspect", "evaluate", "tasks")}
 
 
@@ -136,8 +136,8 @@ def test_a_room_imports_only_from_the_rooms_it_may(path: Path) -> None:
         ("objectives", "from regard.models.transformer import Transformer"),
         ("recipe", "from regard.models.transformer import Transformer"),
         ("recipe", "import regard.models.transformer"),
-        ("train", "from regard.tasks import Translator"),
-        ("serve", "import regard.train.loop"),
+        ("training", "from regard.tasks import Translator"),
+        ("serve", "import regard.training.loop"),
     ],
 )
 def test_a_forbidden_import_is_seen(room: str, text: str) -> None:
@@ -152,7 +152,7 @@ def test_a_forbidden_import_is_seen(room: str, text: str) -> None:
         ("objectives", "from regard.data import batch"),
         ("inspect", "if TYPE_CHECKING:\n    from regard.models.transformer import Transformer"),
         ("recipe", "from regard.models.transformer import TransformerConfig"),
-        ("train", "from regard.checkpoint import save"),
+        ("training", "from regard.checkpoint import save"),
         ("cli", "def f():\n    from regard.tasks import Translator"),
     ],
 )

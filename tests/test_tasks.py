@@ -14,7 +14,7 @@ from regard.errors import RequestError, RunError
 from regard.recipe import parse
 from regard.tasks import Search, Translation, Translator, batches_by_length, joined
 from regard.text.tokenizer import END, START
-from regard.train.run import train
+from regard.training.run import train
 
 LETTERS = "abcdefghijklmnop"
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from regard.recipe import read as read_recipe
     from regard.tasks import Alignment, Search, Translation, Translator
     from regard.text.tokenizer import Tokenizer
-    from regard.train.run import train, training_run
+    from regard.training.run import train, training_run
 
 __all__ = [  # noqa: RUF022
     "Recipe",
@@ -41,8 +41,8 @@ _HOMES = {
     "Recipe": "regard.recipe:Recipe",
     "read_recipe": "regard.recipe:read",
     "Tokenizer": "regard.text.tokenizer:Tokenizer",
-    "train": "regard.train.run:train",
-    "training_run": "regard.train.run:training_run",
+    "train": "regard.training.run:train",
+    "training_run": "regard.training.run:training_run",
     "Run": "regard.checkpoint:Run",
     "Translator": "regard.tasks:Translator",
     "Search": "regard.tasks:Search",
@@ -56,7 +56,6 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'regard' has no attribute {name!r}")
     module, _, attribute = _HOMES[name].partition(":")
-    # Also replaces the package `regard.train`, which importing the function has put in its place.
     globals()[name] = value = getattr(import_module(module), attribute)
     return value
 

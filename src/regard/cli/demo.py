@@ -19,7 +19,7 @@ def demo(*, out: Path = Path("runs/demo")) -> None:
     from regard.cli.display import say, show_training
     from regard.cli.evaluate import evaluate
     from regard.recipe import read
-    from regard.train.run import training_run
+    from regard.training.run import training_run
 
     with as_file(files("regard") / "recipes" / "demo.toml") as path:
         recipe = read(path)

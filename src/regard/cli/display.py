@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from regard.evaluate.validation import Validation
-    from regard.train.events import DataReady, Estimate, Event, Finished
-    from regard.train.loop import StepReport
+    from regard.training.events import DataReady, Estimate, Event, Finished
+    from regard.training.loop import StepReport
 
 PLAIN_SECONDS = 30.0
 
@@ -82,8 +82,8 @@ class TrainingScreen:
 
     def show(self, event: "Event") -> None:
         from regard.evaluate.validation import Validation
-        from regard.train import events
-        from regard.train.loop import StepReport
+        from regard.training import events
+        from regard.training.loop import StepReport
 
         match event:
             case StepReport():

@@ -37,7 +37,7 @@ def train(
         A setting of the recipe, like train.steps=2000; may be given several times.
     """
     from regard.cli.display import show_training
-    from regard.train.run import training_run
+    from regard.training.run import training_run
 
     chosen, out = choose(recipe, pairs, valid, languages, out, settings)
     show_training(training_run(chosen, out), out)
@@ -55,7 +55,7 @@ def choose(
     from regard.data.corpus import language_codes
     from regard.errors import RecipeError
     from regard.recipe import override, parse, read
-    from regard.train.sizes import suggest
+    from regard.training.sizes import suggest
 
     if (path is None) == (not pairs):
         raise RecipeError("give either a recipe file or --pairs; see `regard train --help`")

@@ -16,9 +16,9 @@ from regard.checkpoint import Run
 from regard.errors import RunError
 from regard.evaluate.validation import Validation
 from regard.recipe import Recipe
-from regard.train.events import Event, Finished, Note, Resumed, Saved
-from regard.train.loop import StepReport
-from regard.train.run import train, training_run
+from regard.training.events import Event, Finished, Note, Resumed, Saved
+from regard.training.loop import StepReport
+from regard.training.run import train, training_run
 
 Tiny = Callable[..., Recipe]
 LogOf = Callable[[Path, str], list[dict[str, Any]]]

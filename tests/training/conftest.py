@@ -14,7 +14,7 @@ import pytest
 from regard import machine
 from regard.checkpoint import Run, digest
 from regard.recipe import Recipe, override, parse
-from regard.train.run import train
+from regard.training.run import train
 
 WORDS = ("nul", "ein", "dua", "tri", "kva", "kin", "ses", "sep", "ok", "nau")
 

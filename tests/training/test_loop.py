@@ -16,12 +16,12 @@ from regard.errors import RunError
 from regard.models import build
 from regard.objectives import Loss
 from regard.recipe import Recipe
-from regard.train import run as run_module
-from regard.train.events import Estimate, Event, Finished, Note
-from regard.train.loop import Position, StepReport, TrainingData, derived_seed, training_steps
-from regard.train.optimizer import build_optimizer
-from regard.train.run import train, training_run
-from regard.train.state import TrainingState
+from regard.training import run as run_module
+from regard.training.events import Estimate, Event, Finished, Note
+from regard.training.loop import Position, StepReport, TrainingData, derived_seed, training_steps
+from regard.training.optimizer import build_optimizer
+from regard.training.run import train, training_run
+from regard.training.state import TrainingState
 
 Tiny = Callable[..., Recipe]
 LogOf = Callable[[Path, str], list[dict[str, Any]]]

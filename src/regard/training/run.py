@@ -19,15 +19,15 @@ from regard.evaluate.validation import ValidationSet
 from regard.models import build
 from regard.objectives import Loss
 from regard.recipe import Recipe
-from regard.train import prepare
-from regard.train.estimate import estimate
-from regard.train.events import DataReady, Event, Interrupted, Note, Resumed, Saved
-from regard.train.finish import finish
-from regard.train.judge import Judge
-from regard.train.log import Log
-from regard.train.loop import StepReport, TrainingData, derived_seed, training_steps
-from regard.train.prepare import Prepared
-from regard.train.state import TrainingState
+from regard.training import prepare
+from regard.training.estimate import estimate
+from regard.training.events import DataReady, Event, Interrupted, Note, Resumed, Saved
+from regard.training.finish import finish
+from regard.training.judge import Judge
+from regard.training.log import Log
+from regard.training.loop import StepReport, TrainingData, derived_seed, training_steps
+from regard.training.prepare import Prepared
+from regard.training.state import TrainingState
 
 # Settings that a started run may be given anew: they do not change what an update does.
 CHANGEABLE = {

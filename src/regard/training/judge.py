@@ -10,8 +10,8 @@ from regard.checkpoint import Run
 from regard.evaluate.validation import Validation, ValidationSet, validate
 from regard.models import Model
 from regard.recipe import Metric, Recipe
-from regard.train.log import Log
-from regard.train.state import TrainingState
+from regard.training.log import Log
+from regard.training.state import TrainingState
 
 
 @dataclass(frozen=True)

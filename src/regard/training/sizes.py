@@ -3,7 +3,7 @@
 from typing import Any
 
 from regard.recipe import DataSection
-from regard.train.prepare import corpus, survey
+from regard.training.prepare import corpus, survey
 
 # Up to this many pairs: layers a side, d_model, d_ff, heads, vocabulary, dropout, epochs.
 # The second row is the size that published work settled on for 29,000 pairs, the last the paper's.

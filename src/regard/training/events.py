@@ -5,7 +5,7 @@ from pathlib import Path
 
 from regard.data.sieve import Report
 from regard.evaluate.validation import Validation
-from regard.train.loop import StepReport
+from regard.training.loop import StepReport
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from regard.errors import RunError
 from regard.evaluate.validation import Validation
 from regard.models import Model
 from regard.recipe import TrainSection
-from regard.train.loop import Position
-from regard.train.optimizer import (
+from regard.training.loop import Position
+from regard.training.optimizer import (
     MovingAverage,
     build_optimizer,
     load_optimizer,

@@ -7,9 +7,9 @@ import torch
 
 from regard.checkpoint import Run, write_file
 from regard.recipe import Recipe
-from regard.train.events import Finished
-from regard.train.prepare import languages
-from regard.train.state import TrainingState
+from regard.training.events import Finished
+from regard.training.prepare import languages
+from regard.training.state import TrainingState
 
 
 def write(run: Run, recipe: Recipe, finished: Finished, state: TrainingState) -> None:

@@ -12,8 +12,8 @@ from torch import nn
 
 from regard.data.batch import Batch, batch_pairs
 from regard.objectives import Loss
-from regard.train.events import Estimate
-from regard.train.loop import TrainingData
+from regard.training.events import Estimate
+from regard.training.loop import TrainingData
 
 TRIAL_SECONDS = 4.0
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from regard.recipe import TrainSection
-from regard.train.schedule import learning_rate
+from regard.training.schedule import learning_rate
 
 
 def rates(at: list[int], **settings: Any) -> list[float]:

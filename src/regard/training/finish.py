@@ -8,10 +8,10 @@ from torch import Tensor
 
 from regard.checkpoint import load_weights, read_tensors
 from regard.errors import RunError
-from regard.train import card
-from regard.train.events import Event, Finished, Note
-from regard.train.judge import Judge, scores
-from regard.train.state import part, swapped
+from regard.training import card
+from regard.training.events import Event, Finished, Note
+from regard.training.judge import Judge, scores
+from regard.training.state import part, swapped
 
 
 def finish(judge: Judge) -> Iterator[Event]:

@@ -9,7 +9,7 @@ from torch.testing import assert_close
 
 from regard.models.transformer import Transformer, TransformerConfig
 from regard.recipe import TrainSection
-from regard.train.optimizer import (
+from regard.training.optimizer import (
     MovingAverage,
     build_optimizer,
     load_optimizer,

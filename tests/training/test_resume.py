@@ -16,10 +16,10 @@ import torch
 from regard import machine, objectives
 from regard.checkpoint import Run, read_tensors
 from regard.recipe import Recipe
-from regard.train import run as run_module
-from regard.train.events import Event, Finished, Interrupted, Note, Resumed, Saved
-from regard.train.loop import StepReport
-from regard.train.run import train, training_run
+from regard.training import run as run_module
+from regard.training.events import Event, Finished, Interrupted, Note, Resumed, Saved
+from regard.training.loop import StepReport
+from regard.training.run import train, training_run
 
 Outcome = Callable[[Path], dict[str, Any]]
 Tiny = Callable[..., Recipe]
@@ -156,7 +156,7 @@ CHILD = """
 import os, time
 from safetensors.torch import save
 from regard import checkpoint
-from regard.train.run import train
+from regard.training.run import train
 
 def slowly(function):
     def slow(*arguments):
@@ -184,7 +184,7 @@ class Child:
     """A process of its own that trains. It is forked from a server that has loaded torch."""
 
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["regard.train.run", "torch._dynamo"])
+    context.set_forkserver_preload(["regard.training.run", "torch._dynamo"])
 
     def __init__(self, recipe: Recipe, out: Path) -> None:
         self.out = out

@@ -10,9 +10,9 @@ import pytest
 from regard.errors import DataError, RunError
 from regard.evaluate.validation import Validation
 from regard.recipe import Recipe
-from regard.train.events import DataReady, Event
-from regard.train.prepare import Split
-from regard.train.run import train, training_run
+from regard.training.events import DataReady, Event
+from regard.training.prepare import Split
+from regard.training.run import train, training_run
 
 Tiny = Callable[..., Recipe]
 Kind = TypeVar("Kind")

@@ -13,10 +13,10 @@ from regard.checkpoint import Run, digest, read_tensors
 from regard.errors import RunError
 from regard.evaluate.validation import Validation
 from regard.recipe import Recipe
-from regard.train import card, judge
-from regard.train.events import Event, Finished, Note, Resumed
-from regard.train.loop import StepReport
-from regard.train.run import train, training_run
+from regard.training import card, judge
+from regard.training.events import Event, Finished, Note, Resumed
+from regard.training.loop import StepReport
+from regard.training.run import train, training_run
 
 Tiny = Callable[..., Recipe]
 LogOf = Callable[[Path, str], list[dict[str, Any]]]

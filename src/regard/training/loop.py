@@ -14,7 +14,7 @@ from regard.data.batches import Batches
 from regard.data.ids import IdPairs
 from regard.objectives import Loss
 from regard.recipe import TrainSection
-from regard.train.schedule import learning_rate
+from regard.training.schedule import learning_rate
 
 Objective = Callable[[nn.Module, Batch], Loss]
 
