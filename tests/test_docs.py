@@ -55,9 +55,8 @@ def test_there_are_commands_to_check() -> None:
 
 
 def test_the_python_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (example,) = re.findall(
-        r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL
-    )
+    readme = (ROOT / "README.md").read_text("utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
     (tmp_path / "recipes").mkdir()
     (tmp_path / "recipes" / "demo.toml").write_text(TINY, encoding="utf-8")
     monkeypatch.chdir(tmp_path)

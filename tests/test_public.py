@@ -6,22 +6,9 @@ import sys
 import regard
 
 NAMES = [
-    "Recipe",
-    "read_recipe",
-    "Tokenizer",
-    "train",
-    "training_run",
-    "Run",
-    "Translator",
-    "Search",
-    "Translation",
-    "Alignment",
-    "corpus_scores",
-    "RegardError",
-    "RecipeError",
-    "DataError",
-    "RunError",
-    "RequestError",
+    *("Recipe", "read_recipe", "Tokenizer", "train", "training_run", "Run"),
+    *("Translator", "Search", "Translation", "Alignment", "corpus_scores"),
+    *("RegardError", "RecipeError", "DataError", "RunError", "RequestError"),
 ]
 
 

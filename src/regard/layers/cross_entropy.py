@@ -6,6 +6,7 @@ rows is projected, turned into its loss and gradient while it is still in the ca
 Shapes: N tokens, d features, V vocabulary.
 """
 
+from contextlib import nullcontext
 from typing import Any
 
 import torch
@@ -32,7 +33,9 @@ def linear_cross_entropy(
     # Asked here because inside the function gradients are always off, and needs_input_grad says yes
     # even under no_grad.
     needs_gradient = torch.is_grad_enabled() and (features.requires_grad or weight.requires_grad)
-    with torch.autocast(features.device.type, enabled=False):
+    device = features.device.type
+    exact = torch.autocast(device, enabled=False) if torch.is_autocast_enabled(device) else None
+    with exact or nullcontext():
         total: Tensor = _LinearCrossEntropy.apply(  # type: ignore[no-untyped-call]
             features.to(weight.dtype), weight, labels, smoothing, needs_gradient
         )

@@ -14,13 +14,14 @@ def segments(ids: Sequence[int], tokenizer: Tokenizer, limit: int) -> list[list[
     start = 0
     while len(ids) - start > limit:
         stop = start + limit
-        cut = next(
-            (i for i in range(stop, start, -1) if pieces[i - 1].removeprefix("▁") in SENTENCE_ENDS),
-            0,
-        )
+        cut = next((i for i in range(stop, start, -1) if ends_sentence(pieces[i - 1])), 0)
         if not cut:
             cut = next((i for i in range(stop, start, -1) if pieces[i].startswith("▁")), stop)
         result.append(list(ids[start:cut]))
         start = cut
     result.append(list(ids[start:]))
     return result
+
+
+def ends_sentence(piece: str) -> bool:
+    return piece.removeprefix("▁") in SENTENCE_ENDS
