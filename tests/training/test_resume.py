@@ -114,15 +114,13 @@ def test_bfloat16_resumes_to_the_same_bits(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(machine, "bfloat16_on_cpu", lambda: "faster")
-    settings = ("train.precision=auto", "train.steps=12")
+    monkeypatch.setattr(machine, "bfloat16_runs", lambda: True)
+    settings = ("train.precision=bfloat16", "train.steps=12")
     expected = outcome(uninterrupted(*settings))
     assert expected["progress"]["step-00000012.safetensors"]["conditions"]["precision"] == (
         "bfloat16"
     )
     run_until(tiny(*settings), tmp_path, 7, TERMINATE)
-    # The machine is busy and measures otherwise: the run stays with what it began with.
-    monkeypatch.setattr(machine, "bfloat16_on_cpu", lambda: "slower")
     train(tiny(*settings), tmp_path)
     assert outcome(tmp_path) == expected
 

@@ -184,7 +184,7 @@ def train_prepared(
     damaged = state.restore(run)
     if state.step == 0 and run.info():
         raise RunError(f"{run.folder}: finished and without checkpoints; choose another --out")
-    dtype = choose_precision(recipe, device, state)
+    dtype = machine.choose_precision(recipe.train.precision, device)
     changed = state.go_on_under(conditions(device, dtype))
     yield from (Note(sentence, warning=True) for sentence in (*damaged, *changed))
     objective = objective_for(recipe, device, dtype)
@@ -204,14 +204,6 @@ def train_prepared(
         judge = Judge(run, recipe, state, held_out, log)
         if (yield from update_until_done(judge, data, objective, stop)):
             yield from finish(judge)
-
-
-def choose_precision(recipe: Recipe, device: torch.device, state: TrainingState) -> torch.dtype:
-    """What the run began with where the recipe leaves it open: the speed of a machine, measured
-    again, may say otherwise.
-    """
-    asked, before = recipe.train.precision, state.progress.conditions.get("precision", "auto")
-    return machine.choose_precision(before if asked == "auto" else asked, device)
 
 
 def conditions(device: torch.device, dtype: torch.dtype) -> dict[str, str]:
