@@ -105,9 +105,9 @@ class TrainSection(Section):
 
 class DecodeSection(Section):
     beam_size: int = Field(default=5, ge=1, le=1000)
-    length_penalty: float = Field(default=1.0, ge=0)
+    length_penalty: float = Field(default=1.0, ge=0, le=10)
     # An output may be this many times as long as its source, and 20 pieces more.
-    max_length_ratio: float = Field(default=2.0, gt=0)
+    max_length_ratio: float = Field(default=2.0, gt=0, le=100)
     no_repeat_ngram: int = Field(default=0, ge=0)
 
 

@@ -1,6 +1,5 @@
 """Load a run, one verb each. Commands, the server and the page all call these."""
 
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -188,11 +187,12 @@ class Translator:
         source, mask = source.to(device), mask.to(device)
         copies = 1 if search.temperature is None else search.n_best
         state = self.model.start(source, mask)
-        config = self.model.config
-        longest = config.max_positions if config.positions == "learned" else sys.maxsize
         # Each limit follows from its own source, so that no sentence depends on its neighbours.
         limits = [
-            min(longest, len(start) + int(search.max_length_ratio * (len(part) + 1)) + 20)
+            min(
+                self.model.longest,
+                len(start) + int(search.max_length_ratio * (len(part) + 1)) + 20,
+            )
             for part, start in zip(parts, starts, strict=True)
         ]
         chosen = search.filters()

@@ -334,3 +334,9 @@ def test_dropout_is_drawn_in_training_only(build: Build) -> None:
     assert not torch.equal(model(*inputs), first)
     torch.manual_seed(1)
     assert torch.equal(model(*inputs), first)
+
+
+def test_only_learned_positions_run_out() -> None:
+    assert Transformer(TransformerConfig(d_model=8, num_heads=2), 9, 9).longest > 10**9
+    config = TransformerConfig(d_model=8, num_heads=2, positions="learned", max_positions=12)
+    assert Transformer(config, 9, 9).longest == 12

@@ -103,7 +103,7 @@ def greedy_translations(model: "Model", data: ValidationSet, rows: int = 64) -> 
             model.step,
             model.start(source, mask),
             torch.full((len(chosen),), START, device=device),
-            max_lengths=2 * mask.sum(1) + 20,
+            max_lengths=(2 * mask.sum(1) + 20).clamp(max=model.longest),
             end=END,
             scored=False,
         )

@@ -4,6 +4,7 @@ Shapes: B sentences, S source length, T target length, V vocabulary, R rows of a
 """
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -143,6 +144,11 @@ class Transformer(nn.Module):
         self.encoder_norm = sizes.normaliser() if pre else nn.Identity()
         self.decoder_norm = sizes.normaliser() if pre else nn.Identity()
         self.reset()
+
+    @property
+    def longest(self) -> int:
+        """The most positions a sequence may have: only learned ones run out."""
+        return self.config.max_positions if self.config.positions == "learned" else sys.maxsize
 
     def reset(self) -> None:
         """Xavier for the products; embeddings of variance 1/d, which √d in `embed` makes 1."""
