@@ -44,7 +44,7 @@ def duration(seconds: float) -> str:
 
 
 @contextmanager
-def progress_bar(description: str, total: int) -> Iterator["Progress"]:
+def progress_bar(description: str, total: int | None) -> Iterator["Progress"]:
     """A bar with time left for anything that may take more than two seconds; silent when piped."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
     from rich.progress import TimeRemainingColumn as Left

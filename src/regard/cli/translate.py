@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -13,7 +14,7 @@ from cyclopts import Parameter
 if TYPE_CHECKING:
     from regard.tasks import Search, Translation, Translator
 
-LINES_AT_ONCE = 2000
+LINES_AT_ONCE = 500
 
 
 @dataclass
@@ -90,19 +91,24 @@ def translate(
     device
         cpu, cuda, mps or auto.
     """
+    from regard.cli.display import progress_bar
     from regard.machine import choose_device
     from regard.tasks import Translator
 
     translator = Translator.load(run, str(choose_device(device)))
     chosen = (search or SearchFlags()).over(translator.search)
     live = not texts and sys.stdin.isatty()
-    for chunk in chunks(texts or lines(), 1 if live else LINES_AT_ONCE):
-        prefixes = [prefix] * len(chunk) if prefix else []
-        for text, found in zip(
-            chunk, translator.translations(chunk, chosen, prefixes), strict=True
-        ):
-            show(text, found, translator, as_json)
-        sys.stdout.flush()
+    # A bar only where it stands alone: not between the results on the same screen.
+    aside = not texts and not sys.stdout.isatty()
+    with progress_bar("translated", None) if aside else nullcontext() as bar:
+        for chunk in chunks(texts or lines(), 1 if live else LINES_AT_ONCE):
+            prefixes = [prefix] * len(chunk) if prefix else []
+            found = translator.translations(chunk, chosen, prefixes)
+            for text, each in zip(chunk, found, strict=True):
+                show(text, each, translator, as_json)
+            sys.stdout.flush()
+            if bar is not None:
+                bar.advance(bar.task_ids[0], len(chunk))
 
 
 def lines() -> Iterator[str]:
