@@ -38,14 +38,20 @@ MAY_IMPORT: dict[str, set[str]] = {
     "recipe": {"models"},
     "checkpoint": {"recipe", "text", "models"},
     "evaluate": {"decode", "data", "objectives", "text"},
-    "tasks": {"checkpoint", "decode", "text", "data", "inspect"},
-    "engines": {"checkpoint", "decode", "text", "data", "inspect"},
-    "cli": {"tasks", "evaluate", "inspect", "training", "recipe", "checkpoint", "data", "machine"},
+    "search": {"decode", "text"},
+    "engines": {"checkpoint", "search", "decode", "text", "data", "inspect"},
+    "tasks": {"engines", "checkpoint", "search", "decode", "text", "data", "inspect"},
+    "cli": {
+        *("tasks", "engines", "search", "evaluate", "inspect", "training", "recipe"),
+        *("checkpoint", "data", "machine"),
+    },
     "serve": {"tasks", "evaluate", "inspect"},
     "__main__": {"cli"},
 }
 MAY_IMPORT["training"] = set(MAY_IMPORT) - {"tasks", "engines", "cli", "serve", "__main__"}
-MAY_NAME_TYPES = {room: {"models"} for room in ("objectives", "inspect", "evaluate", "tasks")}
+MAY_NAME_TYPES = {
+    room: {"models"} for room in ("objectives", "inspect", "evaluate", "engines", "tasks")
+}
 
 
 @dataclass(frozen=True)

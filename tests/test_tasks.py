@@ -10,9 +10,11 @@ import pytest
 import torch
 
 from regard.checkpoint import Run
+from regard.engines.native import Native, batches_by_length
 from regard.errors import RequestError, RunError
 from regard.recipe import parse
-from regard.tasks import Search, Translation, Translator, batches_by_length, joined
+from regard.search import Search
+from regard.tasks import Translation, Translator, joined
 from regard.text.tokenizer import END, START
 from regard.training.run import train
 
@@ -214,7 +216,9 @@ def test_a_text_of_two_thousand_words_is_translated_in_parts(
     draw = random.Random(3)
     parts = [" ".join(sorted(draw.sample(LETTERS, 7))) + "." for _ in range(300)]
     # As if nothing longer had been learned: each sentence is a part of its own.
-    careful = Translator(translator.model, translator.tokenizers, translator.search, limit=8)
+    careful = Translator(
+        translator.model, translator.engine, translator.tokenizers, translator.search, limit=8
+    )
     endless = "a b c d " * 500  # nowhere to cut but between words
     started = time.process_time()
     outputs = careful.translate([texts[0], " ".join(parts), texts[1], endless, texts[2]])
@@ -391,6 +395,6 @@ def test_learned_positions_end_where_they_end(folder: Path) -> None:
     tokenizers = run.tokenizers()
     torch.manual_seed(0)
     model = build(config, *map(len, tokenizers)).eval()
-    translator = Translator(model, tokenizers, Search(beam_size=2), limit=23)
+    translator = Translator(model, Native(model), tokenizers, Search(beam_size=2), limit=23)
     outputs = translator.translations(["a b c d e f g h i j k l m n o p."], Search(min_length=90))
     assert 0 < len(outputs[0][0].tokens) <= 30

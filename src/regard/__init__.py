@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from regard.evaluate.scores import corpus_scores
     from regard.recipe import Recipe
     from regard.recipe import read as read_recipe
-    from regard.tasks import Alignment, Search, Translation, Translator
+    from regard.search import Search
+    from regard.tasks import Alignment, Translation, Translator
     from regard.text.tokenizer import Tokenizer
     from regard.training.run import train, training_run
 
@@ -45,7 +46,7 @@ _HOMES = {
     "training_run": "regard.training.run:training_run",
     "Run": "regard.checkpoint:Run",
     "Translator": "regard.tasks:Translator",
-    "Search": "regard.tasks:Search",
+    "Search": "regard.search:Search",
     "Translation": "regard.tasks:Translation",
     "Alignment": "regard.tasks:Alignment",
     "corpus_scores": "regard.evaluate.scores:corpus_scores",

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 if TYPE_CHECKING:
-    from regard.tasks import Search, Translation, Translator
+    from regard.search import Search
+    from regard.tasks import Translation, Translator
 
 LINES_AT_ONCE = 500
 

@@ -1,0 +1,61 @@
+"""How to look for an output, whatever engine looks for it."""
+
+from dataclasses import dataclass
+
+from regard.decode import filters
+from regard.decode.contract import Filter
+from regard.errors import RequestError
+from regard.text.tokenizer import END, PAD, START, UNKNOWN
+
+
+@dataclass(frozen=True)
+class Search:
+    """How to look for an output. A beam, unless a temperature asks for sampling."""
+
+    beam_size: int = 5
+    n_best: int = 1
+    length_penalty: float = 1.0
+    max_length_ratio: float = 2.0
+    min_length: int = 0
+    no_repeat_ngram: int = 0
+    temperature: float | None = None
+    top_k: int = 0
+    top_p: float = 1.0
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        checks = {
+            "beam_size must be from 1 to 1000": 1 <= self.beam_size <= 1000,
+            "n_best must be from 1 to 1000": 1 <= self.n_best <= 1000,
+            "length_penalty must be from 0 to 10": 0 <= self.length_penalty <= 10,
+            "max_length_ratio must be above 0 and at most 100": 0 < self.max_length_ratio <= 100,
+            "min_length must be from 0 to 100000": 0 <= self.min_length <= 100_000,
+            "no_repeat_ngram must not be negative": self.no_repeat_ngram >= 0,
+            "temperature must be from 0.001 to 100": self.temperature is None
+            or 0.001 <= self.temperature <= 100,
+            "top_k must not be negative": self.top_k >= 0,
+            "top_p must be above 0 and at most 1": 0 < self.top_p <= 1,
+            "top_k and top_p need a temperature": self.temperature is not None
+            or (self.top_k == 0 and self.top_p == 1.0),
+            "n_best must not be larger than beam_size": self.temperature is not None
+            or self.n_best <= self.beam_size,
+            "seed must be from 0 to 2^63 - 1": 0 <= self.seed < 2**63,
+        }
+        for sentence, holds in checks.items():
+            if not holds:
+                raise RequestError(f"{sentence}; see `regard translate --help`")
+
+    def filters(self) -> list[Filter]:
+        """In the order they apply: what may be said at all, then how boldly it is drawn."""
+        chosen = [filters.forbid([PAD, UNKNOWN, START])]
+        if self.min_length:
+            chosen.append(filters.min_length(self.min_length, END))
+        if self.no_repeat_ngram:
+            chosen.append(filters.no_repeat_ngram(self.no_repeat_ngram))
+        if self.temperature is not None:
+            chosen.append(filters.temperature(self.temperature))
+        if self.top_k:
+            chosen.append(filters.top_k(self.top_k))
+        if self.top_p < 1:
+            chosen.append(filters.top_p(self.top_p))
+        return chosen
