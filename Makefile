@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check $(if $(V),,--quiet) -c constraints.txt
 
-.PHONY: help demo test install format
+.PHONY: help demo test bench install format
 .DEFAULT_GOAL := help
 
 help:  ## list these commands
@@ -18,6 +18,9 @@ test: .venv/.installed-dev  ## check format, lint and types, then run the defaul
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q
+
+bench: .venv/.installed-dev  ## measure regard beside other libraries, about an hour (docs/benchmarks.md)
+	$(BIN)/python -m benchmarks --busy tiny --out docs/benchmarks.md
 
 install: .venv/.installed-dev  ## set up .venv for work on regard
 

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 import torch
 
 from regard import machine
-from regard.errors import RecipeError
+from regard.errors import RecipeError, RequestError
 
 CPU = torch.device("cpu")
 
@@ -31,7 +32,7 @@ def test_the_cpu_is_everywhere() -> None:
 
 @pytest.mark.parametrize("name", ["moon", "", "cuda:99", "meta", "cpu:x", "xla", "vulkan", "CPU "])
 def test_a_device_that_is_not_there_is_said(name: str) -> None:
-    with pytest.raises(RecipeError) as raised:
+    with pytest.raises(RequestError) as raised:
         machine.choose_device(name)
     text = str(raised.value)
     assert f'"{name}"' in text
@@ -116,3 +117,125 @@ def test_there_is_a_core_to_run_on(monkeypatch: pytest.MonkeyPatch) -> None:
     assert machine.usable_cores() >= 1
     monkeypatch.delattr("os.sched_getaffinity", raising=False)
     assert machine.usable_cores() >= 1
+
+
+@pytest.fixture
+def system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A system that tells of itself only what a test writes."""
+    monkeypatch.setattr(machine, "PROCESSES", tmp_path / "proc")
+    monkeypatch.setattr(machine, "CONTROL_GROUPS", tmp_path / "cgroup")
+    return tmp_path
+
+
+def test_memory_is_what_the_system_or_the_narrowest_group_leaves(system: Path) -> None:
+    (system / "proc" / "self").mkdir(parents=True)
+    meminfo = system / "proc" / "meminfo"
+    meminfo.write_text("MemTotal:  8000 kB\nMemFree: 10 kB\nMemAvailable:  5000 kB\nHugePages: 0\n")
+    assert machine.free_memory() == 5000 * 1024
+    assert machine.total_memory() == 8000 * 1024
+    (system / "proc" / "self" / "cgroup").write_text("0::/outer/inner\n")
+    inner = system / "cgroup" / "outer" / "inner"
+    inner.mkdir(parents=True)
+    (inner / "memory.max").write_text("max\n")
+    (inner / "memory.current").write_text("1000\n")
+    assert machine.free_memory() == 5000 * 1024
+    (inner.parent / "memory.max").write_text("300000\n")
+    (inner.parent / "memory.current").write_text("200000\n")
+    (inner.parent / "memory.stat").write_text("anon 1\ninactive_file 50000\n")
+    assert machine.free_memory() == 150_000  # files kept for later are given back
+    assert machine.total_memory() == 300_000
+    (inner.parent / "memory.current").write_text("400000\n")
+    assert machine.free_memory() == 0
+
+
+def test_memory_of_the_first_version_of_control_groups(system: Path) -> None:
+    (system / "proc" / "self").mkdir(parents=True)
+    (system / "proc" / "meminfo").write_text("MemAvailable:  5000 kB\n")
+    # The own group, as the host calls it, is not to be seen from inside the container.
+    (system / "proc" / "self" / "cgroup").write_text("4:memory:/docker/1\n3:cpuset:/\n0::/\n")
+    top = system / "cgroup" / "memory"
+    top.mkdir(parents=True)
+    (top / "memory.limit_in_bytes").write_text("90000\n")
+    (top / "memory.usage_in_bytes").write_text("30000\n")
+    (top / "memory.stat").write_text("inactive_file 7\ntotal_inactive_file 10000\n")
+    assert machine.free_memory() == 70_000
+    (top / "memory.limit_in_bytes").write_text("9223372036854771712\n")
+    assert machine.free_memory() == 5000 * 1024
+
+
+def test_memory_where_nothing_is_told(system: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("os.sysconf")
+    assert machine.free_memory() is None
+    assert machine.total_memory() is None
+
+
+@pytest.mark.parametrize(
+    ("files", "cores"),
+    [
+        ({"cpu.max": "max 100000"}, 8),
+        ({"cpu.max": "300000 100000"}, 3),
+        ({"cpu.max": "50000 100000"}, 1),
+        ({"cpu.cfs_quota_us": "-1", "cpu.cfs_period_us": "100000"}, 8),
+        ({"cpu.cfs_quota_us": "250000", "cpu.cfs_period_us": "100000"}, 2),
+    ],
+)
+def test_a_container_may_have_less_time_than_cores(
+    system: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], cores: int
+) -> None:
+    monkeypatch.setattr(machine, "own_cores", lambda: set(range(8)))
+    (system / "proc" / "self").mkdir(parents=True)
+    first = "cpu.max" not in files
+    (system / "proc" / "self" / "cgroup").write_text("2:cpu,cpuacct:/\n" if first else "0::/\n")
+    folder = system / "cgroup" / "cpu" if first else system / "cgroup"
+    folder.mkdir(parents=True)
+    for name, text in files.items():
+        (folder / name).write_text(text + "\n")
+    assert machine.usable_cores() == cores
+
+
+def test_busy_cores_are_those_of_others(system: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "own_cores", lambda: {0, 2})
+    stat = system / "proc" / "stat"
+    stat.parent.mkdir()
+    # user nice system idle iowait irq softirq steal guest; core 1 is not ours.
+    stat.write_text(
+        "cpu 9 9 9 9\ncpu0 0 0 0 9 0 0 0 0 0\ncpu1 0 0 0 0 0 0 0 0\ncpu2 0 0 0 0 0 0 0 0\n"
+    )
+
+    def while_we_sleep(seconds: float) -> None:
+        stat.write_text(
+            "cpu 9 9 9 9\ncpu0 20 5 10 9 0 0 0 15 20\ncpu1 50 0 0 0 0 0 0 0\n"
+            "cpu2 0 0 0 40 10 0 0 0\nintr 1 2 3\n"
+        )
+
+    monkeypatch.setattr(machine.time, "sleep", while_we_sleep)
+    monkeypatch.setattr(machine.time, "process_time", lambda: 0.0)
+    assert machine.busy_cores() == pytest.approx(1.0)
+    stat.unlink()
+    monkeypatch.setattr("os.getloadavg", lambda: (1.5, 0.0, 0.0))
+    assert machine.busy_cores() == 1.5
+
+
+def test_the_rate_of_products_leaves_the_threads_as_they_were() -> None:
+    before = torch.get_num_threads()
+    rate = machine.gemm_rate(threads=before + 1, seconds=0.0)
+    assert 1e7 < rate < 1e16
+    assert torch.get_num_threads() == before
+
+
+def test_the_rate_is_that_of_the_best_product(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter([0.0, 0.0, 0.0, 4.0, 5.0, 5.0, 7.0, 11.0])
+    monkeypatch.setattr(machine.time, "perf_counter", lambda: next(clock))
+    # Products of 4 and of 2 seconds, then the time of 10 seconds is over.
+    assert machine.gemm_rate(seconds=10.0) == 2 * 2048 * 512 * 2048 / 2
+
+
+def test_the_compiler_is_the_one_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CXX", raising=False)
+    assert machine.compiler() is None
+    for name in ("g++", "mine"):
+        (tmp_path / name).touch(mode=0o755)
+    assert machine.compiler() == str(tmp_path / "g++")
+    monkeypatch.setenv("CXX", "mine")
+    assert machine.compiler() == str(tmp_path / "mine")

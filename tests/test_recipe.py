@@ -8,6 +8,7 @@ import pytest
 from pydantic import BaseModel
 
 from regard.errors import RecipeError
+from regard.models import RecurrentConfig, TransformerConfig
 from regard.recipe import Recipe, TrainSection, override, parse, read, to_toml
 
 SMALLEST: dict[str, Any] = {"data": {"builtin": "phrasebook"}}
@@ -32,10 +33,18 @@ def complaint(values: dict[str, Any]) -> str:
 def test_the_papers_choices_are_the_defaults() -> None:
     recipe = parse(SMALLEST, "mine.toml")
     model = recipe.model
+    assert isinstance(model, TransformerConfig)
     assert (model.encoder_layers, model.d_model, model.d_ff, model.num_heads) == (6, 512, 2048, 8)
     assert (model.norm, model.positions, model.activation) == ("post", "sinusoidal", "relu")
     assert recipe.train.label_smoothing == 0.1
     assert recipe.train.warmup_steps == 4000
+
+
+def test_a_model_is_a_transformer_unless_it_says_otherwise() -> None:
+    assert parse(SMALLEST, "mine.toml").model == TransformerConfig()
+    small = parse({**SMALLEST, "model": {"d_model": 64}}, "mine.toml").model
+    assert small == TransformerConfig(d_model=64)
+    assert parse(RECURRENT, "mine.toml").model == RecurrentConfig(cell="gru")
 
 
 @pytest.mark.parametrize(
@@ -51,6 +60,15 @@ def test_the_papers_choices_are_the_defaults() -> None:
         ({"steps": 5}, "unknown key steps; did you mean train.steps?"),
         ({"d_ff": 5}, "unknown key d_ff; did you mean model.d_ff?"),
         ({"decode": {"zzz": 5}}, "unknown key decode.zzz; known here: beam_size, length_penalty"),
+        (
+            {"model": {"kind": "recurrent", "d_modle": 8}},
+            "unknown key model.d_modle; did you mean model.d_model?",
+        ),
+        ({"model": {"cell": "gru"}}, 'unknown key model.cell; it is for model.kind = "recurrent"'),
+        (
+            {"model": {"kind": "recurrent", "d_ff": 8}},
+            'unknown key model.d_ff; it is for model.kind = "transformer"',
+        ),
     ],
 )
 def test_an_unknown_key_is_an_error_with_a_suggestion(values: dict[str, Any], said: str) -> None:
@@ -68,7 +86,21 @@ def test_an_unknown_key_is_an_error_with_a_suggestion(values: dict[str, Any], sa
         ({"train": {"schedule": "step"}}, "train.schedule = 'step': input should be 'inverse_"),
         ({"train": {"average": 9}}, "train: average = 9 needs keep to be as large, it is 3"),
         ({"train": 3}, "train = 3: input should be"),
-        ({"model": {"kind": "recurrent"}}, "model.kind = 'recurrent': input should be"),
+        ({"model": {"kind": "mamba"}}, "model.kind = 'mamba': input should be 'transformer' or"),
+        ({"model": 3}, "model = 3: input should be a valid dictionary"),
+        ({"model": {"d_model": "wide"}}, "model.d_model = 'wide': input should be a valid integer"),
+        (
+            {"model": {"kind": "recurrent", "cell": "grue"}},
+            "model.cell = 'grue': input should be 'rnn', 'gru' or 'lstm'",
+        ),
+        (
+            {"model": {"kind": "recurrent", "input_feeding": True}},
+            'model: input_feeding goes with attention = "dot"',
+        ),
+        (
+            {"model": {"kind": "recurrent"}, "tokenizer": {"joint": False}},
+            'model.tied_embeddings = "all" needs tokenizer.joint',
+        ),
         ({"model": {"d_model": 10, "num_heads": 4}}, "model.d_model 10 is not a multiple of"),
         ({"tokenizer": {"joint": False}}, 'model.tied_embeddings = "all" needs tokenizer.joint'),
         (
@@ -147,7 +179,10 @@ FULL: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("values", [SMALLEST, FULL])
+RECURRENT: dict[str, Any] = {**SMALLEST, "model": {"kind": "recurrent", "cell": "gru"}}
+
+
+@pytest.mark.parametrize("values", [SMALLEST, FULL, RECURRENT])
 def test_toml_there_and_back(tmp_path: Path, values: dict[str, Any]) -> None:
     recipe = parse(values, "mine.toml")
     path = write(tmp_path, to_toml(recipe))

@@ -181,6 +181,20 @@ def test_a_low_temperature_is_greedy_and_greedy_is_a_beam_of_one(
     assert translator.tokenizers.target.decode(output[1:-1]) == beam[0]
 
 
+def test_engines_agree(folder: Path, translator: Translator, texts: list[str]) -> None:
+    pytest.importorskip("ctranslate2", reason="needs the extra `fast`")
+    fast = Translator.load(folder, engine="ctranslate2")
+    search = Search(n_best=3, length_penalty=0.8)
+    for found, expected in zip(
+        fast.translations(texts, search), translator.translations(texts, search), strict=True
+    ):
+        assert [each.tokens for each in found] == [each.tokens for each in expected]
+        for one, other in zip(found, expected, strict=True):
+            assert one.score == pytest.approx(other.score, abs=1e-4)
+            assert one.log_probabilities == pytest.approx(other.log_probabilities, abs=1e-4)
+    assert fast.translate(texts) == translator.translate(texts)
+
+
 @pytest.mark.parametrize("search", [Search(n_best=2), Search(temperature=1.0, n_best=2)], ids=str)
 def test_a_forced_prefix_begins_the_output(translator: Translator, search: Search) -> None:
     texts, prefixes = ["b e.", "a c.", "d."], ["PP", "", "AA OO"]
@@ -217,7 +231,11 @@ def test_a_text_of_two_thousand_words_is_translated_in_parts(
     parts = [" ".join(sorted(draw.sample(LETTERS, 7))) + "." for _ in range(300)]
     # As if nothing longer had been learned: each sentence is a part of its own.
     careful = Translator(
-        translator.model, translator.engine, translator.tokenizers, translator.search, limit=8
+        lambda: translator.model,
+        translator.engine,
+        translator.tokenizers,
+        translator.search,
+        limit=8,
     )
     endless = "a b c d " * 500  # nowhere to cut but between words
     started = time.process_time()
@@ -395,6 +413,6 @@ def test_learned_positions_end_where_they_end(folder: Path) -> None:
     tokenizers = run.tokenizers()
     torch.manual_seed(0)
     model = build(config, *map(len, tokenizers)).eval()
-    translator = Translator(model, Native(model), tokenizers, Search(beam_size=2), limit=23)
+    translator = Translator(lambda: model, Native(model), tokenizers, Search(beam_size=2), limit=23)
     outputs = translator.translations(["a b c d e f g h i j k l m n o p."], Search(min_length=90))
     assert 0 < len(outputs[0][0].tokens) <= 30

@@ -6,6 +6,7 @@
     run.json               provenance and scores
     log.jsonl  README.md   what happened; a card for people
     training/              checkpoints step-00001000.safetensors and the ids of the data
+    engines/               the model in other runtimes' forms, made anew when it is missing or old
 
 A file is written under a temporary name, flushed to the disk and renamed, so that a name always
 means a whole file. Tensors carry a checksum of their content in their header.
@@ -20,7 +21,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -30,7 +31,7 @@ from torch import Tensor, nn
 from regard.errors import RegardError, RunError
 from regard.models import Model, build
 from regard.recipe import Recipe, read, to_toml
-from regard.text.tokenizer import Tokenizer
+from regard.text.tokenizer import Tokenizers
 
 FORMAT = 1
 HEADER_BYTES = 4 << 20
@@ -123,8 +124,8 @@ def weights(model: nn.Module) -> dict[str, Tensor]:
     return {name: parameter.detach() for name, parameter in model.named_parameters()}
 
 
-def load_weights(model: nn.Module, tensors: Mapping[str, Tensor], where: Path | str) -> None:
-    """Copy exactly the expected parameters into a model; anything else is refused."""
+def check_weights(model: nn.Module, tensors: Mapping[str, Tensor], where: Path | str) -> None:
+    """Exactly the parameters of a model are accepted; anything else is refused."""
     expected = dict(model.named_parameters())
     if missing := sorted(expected.keys() ^ tensors.keys()):
         raise RunError(f"{where}: not the weights of this model (differs in {missing[0]})")
@@ -137,9 +138,13 @@ def load_weights(model: nn.Module, tensors: Mapping[str, Tensor], where: Path | 
             )
         if not bool(torch.isfinite(tensor).all()):
             raise RunError(f"{where}: {name} holds numbers that are not finite")
-    with torch.no_grad():
-        for name, parameter in expected.items():
-            parameter.copy_(tensors[name])
+
+
+@torch.no_grad()
+def load_weights(model: nn.Module, tensors: Mapping[str, Tensor], where: Path | str) -> None:
+    check_weights(model, tensors, where)
+    for name, parameter in model.named_parameters():
+        parameter.copy_(tensors[name])
 
 
 def num_parameters(recipe: Recipe, source_vocabulary: int, target_vocabulary: int) -> int:
@@ -147,13 +152,6 @@ def num_parameters(recipe: Recipe, source_vocabulary: int, target_vocabulary: in
     with torch.device("meta"):
         model = build(recipe.model, source_vocabulary, target_vocabulary)
     return sum(parameter.numel() for parameter in model.parameters())
-
-
-class Tokenizers(NamedTuple):
-    """One for each side; the same object twice when the vocabulary is joint."""
-
-    source: Tokenizer
-    target: Tokenizer
 
 
 @dataclass(frozen=True)
@@ -183,6 +181,10 @@ class Run:
     @property
     def training(self) -> Path:
         return self.folder / "training"
+
+    @property
+    def engines(self) -> Path:
+        return self.folder / "engines"
 
     def recipe(self) -> Recipe:
         try:
@@ -215,14 +217,7 @@ class Run:
         return "tokenizer.json" in names or len(names) == 2
 
     def tokenizers(self) -> Tokenizers:
-        joint = self.folder / "tokenizer.json"
-        if joint.exists():
-            tokenizer = Tokenizer.load(joint)
-            return Tokenizers(tokenizer, tokenizer)
-        return Tokenizers(
-            Tokenizer.load(self.folder / "source.tokenizer.json"),
-            Tokenizer.load(self.folder / "target.tokenizer.json"),
-        )
+        return Tokenizers.load(self.folder)
 
     def save_tokenizers(self, tokenizers: Tokenizers) -> None:
         if tokenizers.source is tokenizers.target:
@@ -281,9 +276,27 @@ class Run:
             raise RunError(f"{path}: holds step {step}, not the one in its name")
         return tensors, progress
 
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Keep other processes from training in this folder at the same time."""
+        try:
+            import fcntl
+        except ImportError:  # Windows has no such locks
+            yield
+            return
+        with (self.training / "lock").open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise RunError(
+                    f"{self.folder}: another process is training here; "
+                    "wait for it, stop it, or choose another --out"
+                ) from None
+            yield
+
     def sweep(self) -> None:
         """Remove what interrupted writes left behind."""
-        for folder in (self.folder, self.training, self.training / "data"):
+        for folder in (self.folder, self.engines, self.training, self.training / "data"):
             for scratch in folder.glob(f"{SCRATCH}*"):
                 shutil.rmtree(scratch, ignore_errors=True)
 

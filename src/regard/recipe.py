@@ -8,13 +8,24 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 import tomli_w
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from regard.errors import RecipeError
-from regard.models import ModelConfig
+from regard.models import ModelConfig, RecurrentConfig, TransformerConfig
 
 Metric = Literal["loss", "bleu", "chrf"]
 Share = Annotated[float, Field(ge=0, lt=1)]
+MODELS: dict[str, type[BaseModel]] = {
+    "transformer": TransformerConfig,
+    "recurrent": RecurrentConfig,
+}
 
 
 class Section(BaseModel):
@@ -91,7 +102,11 @@ class TrainSection(Section):
     log_every: int = Field(default=50, ge=1)
     device: str = "auto"
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    # Processes on this machine that share each update, and threads of each; 0 = as pays off.
+    processes: int = Field(default=0, ge=0, le=1024)
     threads: int = Field(default=0, ge=0)
+    # How several processes hold the model: a copy each, or sharded where it does not fit.
+    parallel: Literal["ddp", "fsdp"] = "ddp"
     tensorboard: bool = False
 
     @model_validator(mode="after")
@@ -118,34 +133,40 @@ class Recipe(Section):
     seed: int = Field(default=1, ge=0, lt=2**63)
     data: DataSection
     tokenizer: TokenizerSection = TokenizerSection()
-    model: Annotated[ModelConfig, Field(default_factory=ModelConfig)]
+    model: Annotated[ModelConfig, Field(discriminator="kind")] = TransformerConfig()
     train: TrainSection = TrainSection()
     decode: DecodeSection = DecodeSection()
 
+    @field_validator("model", mode="before")
+    @classmethod
+    def transformer_unless_said(cls, model: Any) -> Any:
+        return {"kind": "transformer", **model} if isinstance(model, Mapping) else model
+
     @model_validator(mode="after")
     def fits_together(self) -> "Recipe":
-        if self.model.d_model % self.model.num_heads:
-            raise ValueError(
-                f"model.d_model {self.model.d_model} is not a multiple of "
-                f"model.num_heads {self.model.num_heads}"
-            )
-        d_k = self.model.d_model // self.model.num_heads
-        if self.model.positions == "rotary" and d_k % 2:
-            raise ValueError(
-                'model.positions = "rotary" turns pairs of numbers, and a head of model.d_model / '
-                f"model.num_heads = {d_k} is odd"
-            )
         if self.model.tied_embeddings == "all" and not self.tokenizer.joint:
             raise ValueError(
                 'model.tied_embeddings = "all" needs tokenizer.joint = true; '
                 'use tied_embeddings = "output" with one vocabulary a language'
             )
-        if (
-            self.model.positions == "learned"
-            and self.model.max_positions < self.data.max_length + 1
-        ):
-            raise ValueError("model.max_positions must be larger than data.max_length")
+        if isinstance(self.model, TransformerConfig):
+            check_transformer(self.model, self.data.max_length)
         return self
+
+
+def check_transformer(model: TransformerConfig, max_length: int) -> None:
+    if model.d_model % model.num_heads:
+        raise ValueError(
+            f"model.d_model {model.d_model} is not a multiple of model.num_heads {model.num_heads}"
+        )
+    d_k = model.d_model // model.num_heads
+    if model.positions == "rotary" and d_k % 2:
+        raise ValueError(
+            'model.positions = "rotary" turns pairs of numbers, and a head of model.d_model / '
+            f"model.num_heads = {d_k} is odd"
+        )
+    if model.positions == "learned" and model.max_positions < max_length + 1:
+        raise ValueError("model.max_positions must be larger than data.max_length")
 
 
 def parse(values: Mapping[str, Any], where: str) -> Recipe:
@@ -205,27 +226,38 @@ def to_toml(recipe: Recipe) -> str:
 def explain(error: ValidationError) -> str:
     """The first complaint in one sentence."""
     first = error.errors(include_url=False)[0]
-    key = ".".join(str(part) for part in first["loc"])
+    section: Any = Recipe
+    location = first["loc"]
+    if location[:1] == ("model",) and len(location) > 1:
+        # pydantic names the kind of model between the section and the key.
+        section, location = MODELS[str(location[1])], ("model", *location[2:])
+    key = ".".join(str(part) for part in location)
     more = f" ({error.error_count() - 1} more)" if error.error_count() > 1 else ""
     if first["type"] == "extra_forbidden":
-        return f"unknown key {key}{suggestion(first['loc'])}{more}"
+        if section is Recipe and len(location) > 1:
+            section = Recipe.model_fields[str(location[0])].annotation
+        return f"unknown key {key}{suggestion(location, section)}{more}"
     if first["type"] == "missing":
         return f"{key} is missing{more}"
+    if first["type"] == "union_tag_invalid":
+        kinds = " or ".join(f"'{kind}'" for kind in MODELS)
+        return f"model.kind = {reprlib.repr(first['ctx']['tag'])}: input should be {kinds}{more}"
     message = first["msg"].removeprefix("Value error, ")
     if first["type"] == "value_error":
         return (f"{key}: {message}" if key else message) + more
     return f"{key} = {reprlib.repr(first['input'])}: {message[0].lower()}{message[1:]}{more}"
 
 
-def suggestion(location: tuple[int | str, ...]) -> str:
+def suggestion(location: tuple[int | str, ...], section: Any) -> str:
     """The nearest key people may have meant, in the same section or in another."""
-    section: Any = Recipe
-    for part in location[:-1]:
-        section = section.model_fields[part].annotation
-    wrong = str(location[-1])
+    *sections, wrong = map(str, location)
     close = difflib.get_close_matches(wrong, section.model_fields, n=1)
     if close:
-        return f"; did you mean {'.'.join([*map(str, location[:-1]), close[0]])}?"
+        return f"; did you mean {'.'.join([*sections, close[0]])}?"
+    if sections == ["model"]:
+        for kind, model in MODELS.items():
+            if wrong in model.model_fields:
+                return f'; it is for model.kind = "{kind}"'
     for name, field in Recipe.model_fields.items():
         kinds = [field.annotation, *get_args(field.annotation)]
         if any(wrong in getattr(kind, "model_fields", {}) for kind in kinds):

@@ -1,11 +1,13 @@
 """How to look for an output, whatever engine looks for it."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from regard.decode import filters
-from regard.decode.contract import Filter
 from regard.errors import RequestError
 from regard.text.tokenizer import END, PAD, START, UNKNOWN
+
+if TYPE_CHECKING:
+    from regard.decode.contract import Filter
 
 
 @dataclass(frozen=True)
@@ -45,8 +47,10 @@ class Search:
             if not holds:
                 raise RequestError(f"{sentence}; see `regard translate --help`")
 
-    def filters(self) -> list[Filter]:
+    def filters(self) -> "list[Filter]":
         """In the order they apply: what may be said at all, then how boldly it is drawn."""
+        from regard.decode import filters  # PyTorch, which not every engine needs
+
         chosen = [filters.forbid([PAD, UNKNOWN, START])]
         if self.min_length:
             chosen.append(filters.min_length(self.min_length, END))

@@ -1,23 +1,26 @@
-"""Load a run, one verb each. Commands, the server and the page all call these."""
+"""Load a run, one verb each. Commands, the server and the page all call these.
 
-from collections.abc import Sequence
+PyTorch is loaded where it is needed, so that another engine starts at once.
+"""
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
-from regard.checkpoint import Run, Tokenizers
-from regard.decode.contract import Hypothesis
-from regard.engines import Engine
-from regard.engines.native import Native
+from regard.engines import Engine, EngineName
+from regard.engines.ctranslate2 import CTranslate2, graphics_cards
 from regard.errors import RequestError
-from regard.inspect.maps import Maps, attention_maps, merge_words
+from regard.hypothesis import Hypothesis
 from regard.search import Search
 from regard.text.segments import segments
-from regard.text.tokenizer import END
+from regard.text.tokenizer import END, Tokenizers
 
 if TYPE_CHECKING:
+    from regard.inspect.maps import Maps
     from regard.models import Model
 
 
@@ -41,17 +44,33 @@ class Alignment:
     weights: list[list[float]]
 
     def pairs(self) -> list[tuple[int, int]]:
-        """(source word, target word) for each target word and the source word it looks at most."""
-        return [(int(np.argmax(row)), target) for target, row in enumerate(self.weights) if row]
+        """(source word, target word) for each target word and the source word it looks at most;
+        none for a model without attention.
+        """
+        rows = enumerate(self.weights)
+        return [(int(np.argmax(row)), target) for target, row in rows if any(row)]
+
+
+class Parts(NamedTuple):
+    """Texts as an engine takes them: a long one in several parts."""
+
+    sources: list[list[int]]
+    owners: list[int]  # which text a part is of
+    prefixes: list[list[int]]
 
 
 class Translator:
     """Sentences in one language to sentences in another."""
 
     def __init__(
-        self, model: "Model", engine: Engine, tokenizers: Tokenizers, search: Search, limit: int
+        self,
+        model: "Callable[[], Model]",
+        engine: Engine,
+        tokenizers: Tokenizers,
+        search: Search,
+        limit: int,
     ) -> None:
-        self.model = model
+        self._model = model
         self.engine = engine
         self.tokenizers = tokenizers
         self.search = search
@@ -59,54 +78,95 @@ class Translator:
         self.limit = limit
 
     @classmethod
-    def load(cls, folder: Path | str, device: str = "cpu") -> Self:
-        """The translator of a run folder."""
+    def load(
+        cls,
+        folder: Path | str,
+        device: str = "cpu",
+        engine: EngineName = "torch",
+        int8: bool = False,
+    ) -> Self:
+        """The translator of a run folder. `int8` is quicker, and CTranslate2's alone."""
+        if engine == "torch":
+            if int8:
+                raise RequestError("engine torch: has no int8; use ctranslate2 or leave int8 out")
+            return cls._with_torch(folder, device)
+        slow = cache(lambda: cls._with_torch(folder, device))
+        otherwise = (lambda: slow().engine) if engine == "auto" else None
+        try:
+            if device not in ("auto", "cpu") or (engine == device == "auto" and graphics_cards()):
+                raise RequestError(
+                    f"engine ctranslate2: runs on the CPU, not on {device}; use --engine torch"
+                )
+            fast = CTranslate2.of_run(Path(folder), int8=int8, otherwise=otherwise)
+        except RequestError:
+            if engine == "ctranslate2":
+                raise
+            return slow()
+        except OSError:
+            return slow()  # which says what the folder lacks
+        return cls(lambda: slow().model, fast, fast.tokenizers, fast.defaults, fast.longest_source)
+
+    @classmethod
+    def _with_torch(cls, folder: Path | str, device: str) -> Self:
+        from regard.checkpoint import Run
+        from regard.engines.native import Native
+        from regard.machine import choose_device
+
         run = Run.open(folder)
         recipe = run.recipe()
         tokenizers = run.tokenizers()
-        model = run.model(tokenizers)
-        try:
-            model.to(device)
-        except (RuntimeError, AssertionError, NotImplementedError):
-            raise RequestError(f'device "{device}": not on this machine; use "cpu"') from None
-        search = Search(
-            beam_size=recipe.decode.beam_size,
-            length_penalty=recipe.decode.length_penalty,
-            max_length_ratio=recipe.decode.max_length_ratio,
-            no_repeat_ngram=recipe.decode.no_repeat_ngram,
-        )
-        return cls(model, Native(model), tokenizers, search, recipe.data.max_length - 1)
+        model = run.model(tokenizers).to(choose_device(device))
+        search = Search(**recipe.decode.model_dump())
+        return cls(lambda: model, Native(model), tokenizers, search, recipe.data.max_length - 1)
+
+    @property
+    def model(self) -> "Model":
+        return self._model()
 
     def translate(self, texts: Sequence[str], beam_size: int | None = None) -> list[str]:
         """The best translation of each text, in order; an empty text stays empty."""
         if isinstance(texts, str):
             raise RequestError("translate takes a list of texts; put the text in brackets")
         search = self.search if beam_size is None else replace(self.search, beam_size=beam_size)
-        return [found[0].text for found in self.translations(texts, search)]
+        return self.texts(texts, search)
+
+    def texts(
+        self, texts: Sequence[str], search: Search, prefixes: Sequence[str] = ()
+    ) -> list[str]:
+        """The best translation of each text, and nothing else about it: the quickest way."""
+        parts = self._parts(texts, prefixes)
+        outputs = self.engine.best(parts.sources, parts.prefixes, search)
+        found: list[list[str]] = [[] for _ in texts]
+        decoded = self.tokenizers.target.decode_batch(outputs)
+        for owner, text in zip(parts.owners, decoded, strict=True):
+            if text:
+                found[owner].append(text)
+        return [" ".join(each) for each in found]
 
     def translations(
         self, texts: Sequence[str], search: Search, prefixes: Sequence[str] = ()
     ) -> list[list[Translation]]:
         """Up to n_best translations of each text, best first; prefixes begin the outputs."""
-        if prefixes and len(prefixes) != len(texts):
-            raise RequestError(f"{len(prefixes)} prefixes for {len(texts)} texts; give one each")
-        parts: list[list[int]] = []
-        owners: list[int] = []
-        starts: list[list[int]] = []
-        for owner, ids in enumerate(self.tokenizers.source.encode_batch(texts)):
-            begin = self.tokenizers.target.encode(prefixes[owner]) if prefixes else []
-            for part in segments(ids, self.tokenizers.source, self.limit) if ids else []:
-                parts.append(part)
-                owners.append(owner)
-                starts.append(begin)
-                begin = []
+        parts = self._parts(texts, prefixes)
+        searched = self.engine.search(parts.sources, parts.prefixes, search)
         found: list[list[list[Translation]]] = [[] for _ in texts]
-        for owner, hypotheses in zip(
-            owners, self.engine.search(parts, starts, search), strict=True
-        ):
+        for owner, hypotheses in zip(parts.owners, searched, strict=True):
             found[owner].append([self._translation(each) for each in hypotheses])
         empty = [Translation("", 0.0, [], [], finished=True)]
         return [joined(results) if results else empty for results in found]
+
+    def _parts(self, texts: Sequence[str], prefixes: Sequence[str]) -> Parts:
+        if prefixes and len(prefixes) != len(texts):
+            raise RequestError(f"{len(prefixes)} prefixes for {len(texts)} texts; give one each")
+        parts = Parts([], [], [])
+        for owner, ids in enumerate(self.tokenizers.source.encode_batch(texts)):
+            begin = self.tokenizers.target.encode(prefixes[owner]) if prefixes else []
+            for part in segments(ids, self.tokenizers.source, self.limit) if ids else []:
+                parts.sources.append(part)
+                parts.owners.append(owner)
+                parts.prefixes.append(begin)
+                begin = []
+        return parts
 
     def _translation(self, hypothesis: Hypothesis) -> Translation:
         tokenizer = self.tokenizers.target
@@ -118,8 +178,10 @@ class Translator:
             finished=hypothesis.finished,
         )
 
-    def maps(self, source: str, output: str) -> Maps:
+    def maps(self, source: str, output: str) -> "Maps":
         """Every attention weight behind an output, by one recorded pass."""
+        from regard.inspect.maps import attention_maps
+
         return attention_maps(
             self.model,
             [*self.tokenizers.source.encode(source)[: self.limit], END],
@@ -128,6 +190,8 @@ class Translator:
 
     def align(self, source: str, output: str) -> Alignment:
         """Which source words each word of an output looks at."""
+        from regard.inspect.maps import merge_words
+
         source_ids = self.tokenizers.source.encode(source)[: self.limit]
         target_ids = self.tokenizers.target.encode(output)
         weights = merge_words(

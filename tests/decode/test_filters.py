@@ -97,22 +97,6 @@ def test_no_repeat_ngram_forbids_exactly_what_would_repeat(
             assert kept[row, token] == (NEVER if repeats else scores[row, token])
 
 
-def test_a_filter_changes_nothing_it_was_given() -> None:
-    scores, rows = torch.randn(2, 6), rows_of([[1, 2, 1], [4, 4, 4]])
-    before = scores.clone()
-    for keep in (
-        temperature(2.0),
-        top_k(2),
-        top_p(0.5),
-        forbid([1]),
-        min_length(5, 3),
-        no_repeat_ngram(2),
-        forced_prefix([[1, 2, 1, 5], []]),
-    ):
-        assert not torch.equal(keep(scores, rows), before)
-        assert torch.equal(scores, before)
-
-
 def test_a_row_is_never_left_with_nothing() -> None:
     scores = torch.full((2, 5), NEVER)
     scores[:, 3] = -1.0
@@ -126,19 +110,34 @@ def test_a_row_is_never_left_with_nothing() -> None:
         top_p(0.1),
         temperature(0.1),
     ):
-        assert (keep(scores, rows).amax(-1) > NEVER).all()
-        assert not keep(scores, rows).isnan().any()
+        kept = keep(scores.clone(), rows)
+        assert (kept.amax(-1) > NEVER).all()
+        assert not kept.isnan().any()
     hopeless = torch.full((1, 5), NEVER)
     for keep in (forbid([1]), top_k(2), top_p(0.5), no_repeat_ngram(1), forced_prefix([[3, 1]])):
-        assert torch.equal(keep(hopeless, rows_of([[3]])), hopeless)
+        assert torch.equal(keep(hopeless.clone(), rows_of([[3]])), hopeless)
+
+
+@quick
+@given(tables, st.sets(st.integers(0, 11), max_size=5))
+def test_forbid_leaves_the_others_and_a_row_without_others(
+    table: list[list[float]], ids: set[int]
+) -> None:
+    ids = {token for token in ids if token < len(table[0])}
+    kept = forbid(sorted(ids))(torch.tensor(table), rows_of([[]] * len(table))).tolist()
+    for before, after in zip(table, kept, strict=True):
+        others = [NEVER if token in ids else value for token, value in enumerate(before)]
+        assert after == (others if max(others) > NEVER else before)
 
 
 def test_forbid_and_min_length() -> None:
-    scores = torch.zeros(1, 5)
-    assert forbid([0, 4])(scores, rows_of([[]])).tolist() == [[NEVER, 0, 0, 0, NEVER]]
-    assert torch.equal(forbid([])(scores, rows_of([[]])), scores)
-    assert min_length(2, 3)(scores, rows_of([[1]])).tolist() == [[0, 0, 0, NEVER, 0]]
-    assert torch.equal(min_length(2, 3)(scores, rows_of([[1, 1]])), scores)
+    def scores() -> Tensor:
+        return torch.zeros(1, 5)
+
+    assert forbid([0, 4])(scores(), rows_of([[]])).tolist() == [[NEVER, 0, 0, 0, NEVER]]
+    assert torch.equal(forbid([])(scores(), rows_of([[]])), scores())
+    assert min_length(2, 3)(scores(), rows_of([[1]])).tolist() == [[0, 0, 0, NEVER, 0]]
+    assert torch.equal(min_length(2, 3)(scores(), rows_of([[1, 1]])), scores())
 
 
 def test_forced_prefix_follows_the_sentence_not_the_row() -> None:

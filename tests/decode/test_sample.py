@@ -60,7 +60,8 @@ def test_the_stream_may_be_left_at_any_time(toy: Any) -> None:
 def test_finished_rows_leave(toy: Any) -> None:
     model = toy()
     run(model, [5, 6, 7], [1, 4, 2], filters=[forbid([END])])
-    assert model.names_seen == [[5, 6, 7], [6, 7], [6], [6]]
+    # The last fill the gaps, so that the others stay where they are.
+    assert model.names_seen == [[5, 6, 7], [7, 6], [6], [6]]
     assert model.selects == [2, 1]
 
 
@@ -106,6 +107,13 @@ def test_log_probabilities_are_the_models_own_whatever_the_filters(toy: Any) -> 
     for name, each in enumerate(run(model, [0, 1, 2], [5] * 3, filters=filters, seeds=[1, 2, 3])):
         tokens = [*each.tokens, END] if each.finished else each.tokens
         assert each.log_probabilities == model.log_probabilities(name, tokens)
+
+
+def test_the_score_is_the_sum_over_a_power_of_the_length(toy: Any) -> None:
+    for penalty in (0.0, 0.6, 2.0):
+        for each in run(toy(end_bonus=1.0), [0, 1, 2], [6] * 3, length_penalty=penalty):
+            length = len(each.log_probabilities)
+            assert each.score == pytest.approx(sum(each.log_probabilities) / length**penalty)
 
 
 def test_unscored_greedy_never_normalises(toy: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ from torch.testing import assert_close
 from regard.data.batch import batch_pairs
 from regard.inspect.maps import Maps, attention_maps, merge_words, recording
 from regard.layers.attention import MultiHeadAttention
+from regard.models.recurrent import Recurrent, RecurrentConfig
 from regard.models.transformer import Transformer, TransformerConfig
 
 END = 3
@@ -112,6 +113,39 @@ def test_the_alignment_is_of_the_last_layer_but_one(layers: int, chosen: int) ->
     cross = torch.rand(layers, 4, 3, 5).softmax(-1)
     maps = Maps(torch.zeros(1, 4, 5, 5), torch.zeros(layers, 4, 3, 3), cross)
     assert_close(maps.alignment(), cross[chosen].mean(0))
+
+
+def recurrent(attention: Any, **choices: Any) -> Recurrent:
+    torch.manual_seed(4)
+    config = RecurrentConfig(d_model=16, decoder_layers=2, attention=attention, **choices)
+    return Recurrent(config, 15, 15).eval()
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [{"attention": "additive"}, {"attention": "dot"}, {"attention": "dot", "input_feeding": True}],
+)
+@torch.no_grad()
+def test_a_recurrent_model_has_one_map_of_one_head(choices: dict[str, Any]) -> None:
+    model = recurrent(**choices)
+    maps = attention_maps(model, SOURCE, OUTPUT)
+    assert maps.cross.shape == (1, 1, 4, 5)
+    assert_close(maps.cross.sum(-1), torch.ones(1, 1, 4))
+    assert torch.equal(maps.alignment(), maps.cross[0, 0])
+    assert maps.encoder.shape == (0, 0, 5, 5)
+    assert maps.decoder.shape == (0, 0, 4, 4)
+    batch = batch_pairs([SOURCE], [OUTPUT])
+    with recording(model) as stepped:
+        state = model.start(batch.source, batch.source_mask)
+        for token in batch.target[0]:
+            _, state = model.step(token[None], state)
+    assert_close(torch.cat(stepped["attention"], dim=2)[0], maps.cross[0])
+
+
+def test_without_attention_nothing_is_looked_at() -> None:
+    maps = attention_maps(recurrent("none"), SOURCE, OUTPUT)
+    assert maps.cross.shape == (0, 0, 4, 5)
+    assert torch.equal(maps.alignment(), torch.zeros(4, 5))
 
 
 def merged(weights: list[list[float]], target: list[int], source: list[int]) -> Tensor:

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from regard.layers.attention import KeysValues, MultiHeadAttention
+from regard.layers.attention import MultiHeadAttention, Shared
 from regard.layers.masks import causal_mask, key_mask
 from regard.layers.positions import Rotary
 from regard.layers.transformer import (
@@ -115,7 +115,7 @@ def test_a_decoder_block_is_the_one_of_torch(
     )
     theirs.load_state_dict(decoder_tensors(block))
     x, memory = draw(2, 5, 12), draw(2, 6, 12)
-    ours = block(x, block.cross_attention.project_memory(memory), key_mask(SOURCE))
+    ours = block(x, memory, key_mask(SOURCE))
     expected = theirs(x, memory, tgt_mask=~causal_mask(5), memory_key_padding_mask=~SOURCE)
     assert_close(ours, expected)
     upstream = draw(*ours.shape)
@@ -144,9 +144,7 @@ class WholeDecoderBlock(DecoderBlock):
         memory_mask: Tensor | None = None,
         rotation: Tensor | None = None,
     ) -> Tensor:
-        return super().forward(
-            x, self.cross_attention.project_memory(memory), memory_mask, rotation
-        )
+        return super().forward(x, memory, memory_mask, rotation)
 
 
 @pytest.mark.parametrize(("norm", "normalisation", "activation", "rotary"), CHOICES)
@@ -227,10 +225,22 @@ def test_steps_of_a_decoder_block_are_its_whole_pass(
 ) -> None:
     block = random_weights(DecoderBlock(BlockSizes(**SIZES)).double())
     positions = Rotary(4).double()
-    x, memory = draw(2, 5, 12), block.cross_attention.project_memory(draw(2, 6, 12))
+    x, memory = draw(2, 5, 12), draw(2, 6, 12)
     whole = block(x, memory, key_mask(SOURCE), positions(0, 5, x) if rotary else None)
-    past = KeysValues(*torch.full((2, 2, 3, 5, 4), torch.nan, dtype=torch.float64))
+    source = torch.stack(block.cross_attention.project_memory(memory))  # [2, B, h, S, d_k]
+    past = torch.zeros(2, 2, 3, 5, 4, dtype=torch.float64)
+    lowest = torch.finfo(torch.float64).min
+    padding = torch.zeros(SOURCE.shape, dtype=torch.float64).masked_fill(~SOURCE, lowest)
+    future = torch.zeros(6, 1, 5, dtype=torch.float64)
     for place in range(5):
         rotation = positions(place, 1, x) if rotary else None
-        out = block.step(x[:, place, None], past, place, memory, key_mask(SOURCE), rotation)
-        assert_close(out[:, 0], whole[:, place])
+        future[:, :, place + 1 :] = lowest
+        out = block.step(
+            x[:, place],
+            Shared(*past.flatten(1, 2), future.clone()),
+            past[..., place : place + 1, :],
+            Shared(*source.flatten(1, 2), padding.repeat_interleave(3, 0)[:, None]),
+            rotation,
+        )
+        future.zero_()
+        assert_close(out, whole[:, place])

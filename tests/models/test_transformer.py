@@ -133,7 +133,7 @@ def test_steps_are_the_whole_pass(
     for place in range(40):
         logits, state = model.step(target[:, place], state)
         assert_same(logits, whole[:, place])
-        assert state.length == place + 1
+        assert state.position == place + 1
 
 
 # Rows of a search front, each naming the row of the last front that it continues. Four sentences.
@@ -189,31 +189,48 @@ def test_selecting_at_random_for_long_goes_on_as_if_computed_anew(build: Build) 
 
 
 @torch.no_grad()
-def test_the_source_stands_once_for_each_sentence(build: Build) -> None:
+def test_keys_and_values_stand_once_for_each_sentence(build: Build) -> None:
     model = build()
     source, mask, _ = problem()
-    state = model.start(source, mask)
+    _, state = model.step(torch.full((3,), START), model.start(source, mask))
+    memory, past = state.memory.data_ptr(), state.past.data_ptr()
     wide = state.select(torch.arange(3).repeat_interleave(5))
-    assert wide.past.size(2) == 15
-    for before, after in zip(state.memory, wide.memory, strict=True):
-        assert after.keys.data_ptr() == before.keys.data_ptr()
-    fewer = wide.select(torch.arange(5, 15))
-    assert fewer.memory[0].keys.size(0) == 2
+    turned = wide.select(torch.arange(14, -1, -1).view(3, 5).flip(0).flatten())
+    assert (turned.memory.data_ptr(), turned.past.data_ptr()) == (memory, past)
+    assert turned.memory.size(2) == turned.past.size(2) == 3
+    fewer = turned.select(torch.tensor([10, 11, 12, 13, 14, 5, 6, 7, 8, 9]))
+    assert (fewer.memory.data_ptr(), fewer.past.data_ptr()) == (memory, past)
+    assert fewer.memory.size(2) == fewer.past.size(2) == 2
 
 
 @torch.no_grad()
-def test_two_selections_of_a_state_do_not_disturb_each_other(build: Build) -> None:
+def test_entries_that_no_row_descends_from_are_dropped(build: Build) -> None:
+    model = build()
+    source, mask, _ = problem()
+    state, width = model.start(source, mask), 8
+    prefixes = torch.full((3, 1), START)
+    _, state = model.step(prefixes[:, 0], state)
+    rows = torch.arange(3).repeat_interleave(width)
+    # All rows go on from the first of their sentence, so that one in eight entries is of use.
+    for number in range(60):
+        state = state.select(rows)
+        tokens = ids(3 * width, seed=number)
+        prefixes = torch.cat((prefixes[rows], tokens[:, None]), dim=1)
+        logits, state = model.step(tokens, state)
+        rows = torch.arange(0, 3 * width, width).repeat_interleave(width)
+    assert state.position == 61
+    assert state.past.size(-2) < 61 * width / 2
+    sentences = torch.arange(3).repeat_interleave(width)
+    assert_same(logits, model(source[sentences], mask[sentences], prefixes)[:, -1])
+
+
+@torch.no_grad()
+def test_a_step_without_a_source_is_the_whole_pass_without_one(build: Build) -> None:
     model = build()
     source, mask, target = problem()
-    whole = model(source, mask, target)
-    _, state = model.step(target[:, 0], model.start(source, mask))
-    turned = torch.tensor([2, 1, 0])
-    first, second = state.select(torch.arange(3)), state.select(turned)
-    for place in range(1, 7):
-        logits, first = model.step(target[:, place], first)
-        assert_same(logits, whole[:, place])
-        logits, second = model.step(target[turned, place], second)
-        assert_same(logits, whole[turned, place])
+    mask[1] = False
+    logits, _ = model.step(target[:, 0], model.start(source, mask))
+    assert_same(logits, model(source, mask, target)[:, 0])
 
 
 @pytest.mark.parametrize("positions", ["sinusoidal", "learned"])

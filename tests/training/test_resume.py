@@ -16,7 +16,7 @@ import torch
 from regard import machine, objectives
 from regard.checkpoint import Run, read_tensors
 from regard.recipe import Recipe
-from regard.training import run as run_module
+from regard.training import updates
 from regard.training.events import Event, Finished, Interrupted, Note, Resumed, Saved
 from regard.training.loop import StepReport
 from regard.training.run import train, training_run
@@ -257,7 +257,7 @@ def test_killed_between_a_save_and_its_tidying(
     """What a stop saved at step 22 must not be averaged because the process died at step 24."""
     run_until(tiny(), tmp_path, 22, TERMINATE)
     with monkeypatch.context() as patch:
-        patch.setattr(run_module, "drop_old_checkpoints", die_after_saving_24)
+        patch.setattr(updates, "drop_old_checkpoints", die_after_saving_24)
         with pytest.raises(KeyboardInterrupt):
             train(tiny(), tmp_path)
     assert Run(tmp_path).checkpoint_path(24).exists()

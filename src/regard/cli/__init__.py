@@ -29,10 +29,22 @@ COMMANDS = {
     "translate": "Translate texts, or every line of standard input.",
     "evaluate": "Score a run: BLEU, chrF, TER, exact matches.",
     "attend": "Show which source words each word of a translation looks at.",
+    "export": "Write a run in the form of another program: CTranslate2.",
     "show": "Sizes, parameters, scores and provenance of a run or a recipe.",
+    "plan": "Memory, speed and time of training a recipe, on this machine or on any other.",
+    "doctor": "What this machine can do, and what regard will use of it.",
 }
 for _order, (_name, _help) in enumerate(COMMANDS.items()):
     app.command(f"regard.cli.{_name}:{_name}", name=_name, help=_help, sort_key=_order)
+INSPECT = {
+    "gradients": "Show how far back a recurrent decoder feels its losses.",
+}
+_inspect = App(
+    name="inspect", help="Measure what goes on inside trained models.", sort_key=len(COMMANDS)
+)
+for _name, _help in INSPECT.items():
+    _inspect.command(f"regard.cli.inspect:{_name}", name=_name, help=_help)
+app.command(_inspect)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

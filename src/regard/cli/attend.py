@@ -31,6 +31,8 @@ def attend(
         raise RequestError(f"{picture}: not a kind of picture; end the name in .png, .svg or .pdf")
     translator = Translator.load(run)
     found = translator.align(text, output or translator.translate([text])[0])
+    if found.weights and not found.pairs():
+        raise RequestError(f"{run}: this model has no attention to look at; train one that has")
     console = Console(highlight=False)
     console.print(" ".join(found.target_words) + "\n", markup=False)
     console.print(

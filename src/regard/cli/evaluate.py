@@ -3,7 +3,7 @@
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from regard.evaluate.scores import Score
     from regard.tasks import Translator
 
-SENTENCES_AT_ONCE = 250
+SENTENCES_AT_ONCE = 1000
 
 
 def evaluate(
@@ -25,6 +25,8 @@ def evaluate(
     bootstrap: int = 1000,
     output: Path | None = None,
     as_json: Annotated[bool, Parameter(name="--json")] = False,
+    engine: Literal["auto", "torch", "ctranslate2"] = "auto",
+    int8: bool = False,
 ) -> None:
     """Score a run: BLEU, chrF, TER and exact matches, with signatures and 95 % intervals.
 
@@ -48,6 +50,10 @@ def evaluate(
         A file to write the translations to.
     as_json
         One object with all figures.
+    engine
+        What searches: torch, ctranslate2, or auto, which is ctranslate2 where it can answer.
+    int8
+        Products of whole numbers with ctranslate2: quicker, and now and then another word.
     """
     from dataclasses import replace
 
@@ -56,7 +62,7 @@ def evaluate(
     from regard.tasks import Translator
 
     sources, references, name = test_pairs(run, source, reference)
-    translator = Translator.load(run)
+    translator = Translator.load(run, engine=engine, int8=int8)
     search = translator.search
     if beam_size is not None:
         search = replace(search, beam_size=beam_size)

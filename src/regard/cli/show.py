@@ -46,17 +46,13 @@ def gather(
 ) -> dict[str, Any]:
     from regard.checkpoint import num_parameters
 
-    model, data = recipe.model, recipe.data
+    data = recipe.data
     size = vocabulary or recipe.tokenizer.vocabulary_size
     return {
         "task": recipe.task,
         "languages": info.get("languages") or data.languages,
         "data": data.builtin or [str(path) for path in data.paths("train")],
-        "model": (
-            f"{model.kind}, {model.encoder_layers} + {model.decoder_layers} layers, "
-            f"d_model {model.d_model}, d_ff {model.d_ff}, {model.num_heads} heads, "
-            f"{model.norm}-norm, {model.positions} positions, {model.activation}"
-        ),
+        "model": recipe.model.summary(),
         "vocabulary": f"{recipe.tokenizer.kind}, "
         + (f"{size:,} pieces" if vocabulary else f"up to {size:,} pieces")
         + (", joint" if recipe.tokenizer.joint else " a side"),

@@ -17,6 +17,7 @@ def train(
     valid: Annotated[tuple[Path, ...], Parameter(consume_multiple=True)] = (),
     languages: tuple[str, str] | None = None,
     out: Path | None = None,
+    processes: int | None = None,
     settings: Annotated[tuple[str, ...], Parameter(name="--set")] = (),
 ) -> None:
     """Train a translator.
@@ -33,12 +34,16 @@ def train(
         Two language codes, where the file names do not tell them.
     out
         The run folder; by default runs/ and the name of the recipe or the languages.
+    processes
+        Processes of this machine that share each update; by default as many as pays off.
     settings
         A setting of the recipe, like train.steps=2000; may be given several times.
     """
     from regard.cli.display import show_training
     from regard.training.run import training_run
 
+    if processes is not None:
+        settings = (*settings, f"train.processes={processes}")
     chosen, out = choose(recipe, pairs, valid, languages, out, settings)
     show_training(training_run(chosen, out), out)
 

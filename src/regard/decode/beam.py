@@ -16,6 +16,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from regard.decode.contract import NEVER, Filter, Hypothesis, Rows, StateT, Step
+from regard.decode.ranking import best, closed_up
 
 # Numbers in a block of log-probabilities: 2 MB in float32, so that ranking finds them in the cache.
 _BLOCK = 2**19
@@ -129,36 +130,20 @@ def _best_tokens(
 ) -> tuple[Tensor, Tensor]:
     """Log-probabilities and ids of the best tokens of each row, [S * W, count] or fewer."""
     logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
-    if filters:
-        scores = logits.log_softmax(-1)
-        rows = Rows(
-            tokens=beams.tokens.flatten(0, 1),
-            sentences=beams.sentences.repeat_interleave(beams.scores.shape[1]),
-        )
-        for keep in filters:
-            scores = keep(scores, rows)
-        return _top(scores, count)
     size = max(1, _BLOCK // logits.shape[1]) if logits.is_cpu else len(logits)
-    blocks = [_top(block.log_softmax(-1), count) for block in logits.split(size)]
-    return torch.cat([values for values, _ in blocks]), torch.cat([ids for _, ids in blocks])
-
-
-def _top(scores: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """Like `scores.topk(count)`, in half the time on a CPU when the vocabulary is large.
-
-    Column j of eight stacked strips holds tokens j, j + strip, ...; the best `count` tokens are in
-    the `count` columns with the best maxima, and a column-wise maximum is a fast, even pass.
-    """
-    strip = scores.shape[1] // 8
-    if strip <= count:
-        return scores.topk(min(count, scores.shape[1]))
-    columns = scores[:, : 8 * strip].unflatten(1, (8, strip)).amax(1).topk(count).indices
-    offsets = torch.arange(0, 8 * strip, strip, device=scores.device)
-    tail = torch.arange(8 * strip, scores.shape[1], device=scores.device)
-    ids = (columns[:, None, :] + offsets[:, None]).flatten(1)
-    ids = torch.cat((ids, tail.expand(len(scores), -1)), 1)
-    values, order = scores.gather(1, ids).topk(count)
-    return values, ids.gather(1, order)
+    rows = Rows(
+        tokens=beams.tokens.flatten(0, 1),
+        sentences=beams.sentences.repeat_interleave(beams.scores.shape[1]),
+    )
+    found = []
+    for block, tokens, sentences in zip(
+        logits.split(size), rows.tokens.split(size), rows.sentences.split(size), strict=True
+    ):
+        scores = block.log_softmax(-1)
+        for keep in filters:
+            scores = keep(scores, Rows(tokens, sentences))
+        found.append(best(scores, count))
+    return torch.cat([values for values, _ in found]), torch.cat([ids for _, ids in found])
 
 
 def _alive(candidates: _Candidates, beam_size: int, end: int) -> _Candidates:
@@ -201,7 +186,7 @@ def _close(
         not is_over and len(results[sentence]) < beam_size
         for sentence, is_over in zip(beams.sentences.tolist(), marks[:, -1].tolist(), strict=True)
     ]
-    return torch.tensor(remaining).nonzero()[:, 0].to(beams.tokens.device)
+    return closed_up(torch.tensor(remaining)).to(beams.tokens.device)
 
 
 def _hypotheses(

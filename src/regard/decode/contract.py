@@ -10,9 +10,14 @@ from typing import Protocol, Self, TypeVar
 
 from torch import Tensor
 
+from regard.hypothesis import Hypothesis as Hypothesis
+
 
 class State(Protocol):
-    """What a model remembers of the tokens so far, one row for each sequence."""
+    """What a model remembers of the tokens so far, one row for each sequence.
+
+    A state is used once, by a step or by `select`, which may write into it.
+    """
 
     def select(self, rows: Tensor) -> Self:
         """The state whose row i is row `rows[i]` of this one; a row may be named twice or never."""
@@ -20,7 +25,7 @@ class State(Protocol):
 
 StateT = TypeVar("StateT", bound=State)
 
-# tokens [rows], state -> logits [rows, V], state
+# tokens [rows], state -> logits [rows, V], state. The logits are the caller's, to write into.
 Step = Callable[[Tensor, StateT], tuple[Tensor, StateT]]
 
 
@@ -35,15 +40,6 @@ class Rows:
 NEVER = float("-inf")  # the score of what cannot be
 
 # scores [rows, V], rows -> scores [rows, V]. Scores are logits or log-probabilities; a filter
-# rescales them or sets -inf, and always leaves each row at least one possible token.
+# rescales them or sets -inf, and always leaves each row at least one possible token. It may write
+# into the scores it is given.
 Filter = Callable[[Tensor, Rows], Tensor]
-
-
-@dataclass(frozen=True)
-class Hypothesis:
-    """One output. The score is comparable between outputs of one sentence: higher is better."""
-
-    tokens: list[int]  # without START and END
-    log_probabilities: list[float]  # one for each token, and one for END when finished
-    score: float
-    finished: bool  # False when the length limit cut it off

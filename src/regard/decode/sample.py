@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from regard.decode.contract import Filter, Hypothesis, Rows, StateT, Step
+from regard.decode.ranking import best, closed_up
 
 
 @dataclass(frozen=True)
@@ -49,12 +50,14 @@ def collect(
     end: int = 3,
     filters: Sequence[Filter] = (),
     seeds: Sequence[int] | None = None,
+    length_penalty: float = 1.0,
     scored: bool = True,
 ) -> list[Hypothesis]:
     """What `sample` yields, gathered into one hypothesis a row.
 
-    The log-probabilities are the model's own, before any filter; the score is their mean. With
-    `scored=False` the normalisation over the vocabulary is saved: no log-probabilities, score 0.
+    The log-probabilities are the model's own, before any filter; the score is their sum divided by
+    length ** length_penalty, END counted in both. With `scored=False` the normalisation over the
+    vocabulary is saved: no log-probabilities, score 0.
     """
     tokens: list[list[int]] = [[] for _ in first]
     log_probabilities: list[list[float]] = [[] for _ in first]
@@ -65,15 +68,20 @@ def collect(
         if drawn.log_probabilities is not None:
             for row, value in zip(rows, drawn.log_probabilities.tolist(), strict=True):
                 log_probabilities[row].append(value)
-    return [_hypothesis(*row, end) for row in zip(tokens, log_probabilities, strict=True)]
+    return [
+        _hypothesis(*row, length_penalty, end)
+        for row in zip(tokens, log_probabilities, strict=True)
+    ]
 
 
-def _hypothesis(tokens: list[int], log_probabilities: list[float], end: int) -> Hypothesis:
+def _hypothesis(
+    tokens: list[int], log_probabilities: list[float], length_penalty: float, end: int
+) -> Hypothesis:
     finished = tokens[-1] == end
     return Hypothesis(
         tokens=tokens[:-1] if finished else tokens,
         log_probabilities=log_probabilities,
-        score=sum(log_probabilities) / len(tokens),
+        score=sum(log_probabilities) / len(tokens) ** length_penalty,
         finished=finished,
     )
 
@@ -99,25 +107,27 @@ def _draws(
     for position in range(max(limits, default=0)):
         logits, state = step(tokens, state)
         logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
+        # log_softmax is one fused pass, faster than logsumexp over the same row
+        known = logits.log_softmax(-1) if scored else None
         scores = logits
         for keep in filters:
             scores = keep(scores, Rows(history, rows))
         if uniforms is None:
-            tokens = scores.argmax(-1)
+            tokens = best(scores, 1)[1][:, 0]
         else:
             tokens = _inverse(scores, uniforms[rows, position])
-        # log_softmax is one fused pass, faster than logsumexp over the same row
-        known = logits.log_softmax(-1).gather(1, tokens[:, None])[:, 0] if scored else None
-        yield _Drawn(rows, tokens, known)
+        chosen = None if known is None else known.gather(1, tokens[:, None])[:, 0]
+        yield _Drawn(rows, tokens, chosen)
         if filters:
             history = torch.cat((history, tokens[:, None]), 1)
-        staying = ((tokens != end) & (room > position + 1)).nonzero()[:, 0]
-        if len(staying) == 0:
+        staying = (tokens != end) & (room > position + 1)
+        places = closed_up(staying)
+        if len(places) == 0:
             return
-        if len(staying) < len(rows):
-            state = state.select(staying)
-            tokens, rows, room = tokens[staying], rows[staying], room[staying]
-            history = history[staying]
+        if len(places) < len(rows):
+            state = state.select(places)
+            tokens, rows, room = tokens[places], rows[places], room[places]
+            history = history[places]
 
 
 def _uniforms(seeds: Sequence[int], limits: Sequence[int]) -> Tensor:

@@ -1,7 +1,8 @@
 """Search with PyTorch, on whatever device the model is."""
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import torch
@@ -9,18 +10,22 @@ import torch
 from regard.data.batch import batch_sources
 from regard.decode import filters
 from regard.decode.beam import beam
-from regard.decode.contract import Hypothesis
+from regard.decode.contract import Hypothesis, Step
 from regard.decode.sample import collect
+from regard.engines.batches import batches_by_length
 from regard.search import Search
 from regard.text.tokenizer import END, START
 
 if TYPE_CHECKING:
     from regard.models import Model
 
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
 # Source pieces, padding included, that are translated together for each hypothesis of the beam.
 BATCH_PIECES = 4096
 # Sentences, and hypotheses of all of them, that are translated together.
-BATCH_SENTENCES, BATCH_HYPOTHESES = 128, 1024
+BATCH_SENTENCES, BATCH_HYPOTHESES = 64, 512
 
 
 class Native:
@@ -32,27 +37,53 @@ class Native:
     def search(
         self, sources: Sequence[list[int]], prefixes: Sequence[list[int]], search: Search
     ) -> list[list[Hypothesis]]:
+        return self._search(sources, prefixes, search, scored=True)
+
+    def best(
+        self, sources: Sequence[list[int]], prefixes: Sequence[list[int]], search: Search
+    ) -> list[list[int]]:
+        found = self._search(sources, prefixes, search, scored=False)
+        return [hypotheses[0].tokens for hypotheses in found]
+
+    def _search(
+        self,
+        sources: Sequence[list[int]],
+        prefixes: Sequence[list[int]],
+        search: Search,
+        scored: bool,
+    ) -> list[list[Hypothesis]]:
         """Searched in batches of like length, given in order."""
-        results: list[list[Hypothesis]] = [[] for _ in sources]
+
+        def search_rows(rows: list[int]) -> list[list[Hypothesis]]:
+            return self._search_batch(
+                [sources[row] for row in rows], [prefixes[row] for row in rows], search, scored
+            )
+
         copies = search.beam_size if search.temperature is None else search.n_best
         most = min(BATCH_SENTENCES, max(1, BATCH_HYPOTHESES // copies))
-        for rows in batches_by_length([len(each) + 1 for each in sources], BATCH_PIECES, most):
-            found = self._search_batch(
-                [sources[row] for row in rows], [prefixes[row] for row in rows], search
-            )
+        lengths = [len(each) + 1 for each in sources]
+        batches = list(batches_by_length(lengths, BATCH_PIECES, most))
+        several = side_by_side if self._device.type == "cpu" else map
+        results: list[list[Hypothesis]] = [[] for _ in sources]
+        for rows, found in zip(batches, several(search_rows, batches), strict=True):
             for row, hypotheses in zip(rows, found, strict=True):
                 results[row] = hypotheses
         return results
 
+    @property
+    def _device(self) -> torch.device:
+        return next(self.model.parameters()).device
+
     @torch.inference_mode()
     def _search_batch(
-        self, sources: list[list[int]], prefixes: list[list[int]], search: Search
+        self, sources: list[list[int]], prefixes: list[list[int]], search: Search, scored: bool
     ) -> list[list[Hypothesis]]:
-        device = next(self.model.parameters()).device
+        device = self._device
         source, mask = batch_sources([np.array([*each, END]) for each in sources])
         source, mask = source.to(device), mask.to(device)
         copies = 1 if search.temperature is None else search.n_best
-        state = self.model.start(source, mask)
+        step: Step[Any] = self.model.step  # each model has a state of its own
+        state: Any = self.model.start(source, mask)
         # Each limit follows from its own source, so that no sentence depends on its neighbours.
         limits = [
             min(
@@ -70,9 +101,9 @@ class Native:
             chosen.insert(0, filters.forced_prefix(repeated))
         first = torch.full((len(sources) * copies,), START, device=device)
         max_lengths = torch.tensor(limits, device=device).repeat_interleave(copies)
-        if search.temperature is None:
+        if search.temperature is None and search.beam_size > 1:
             return beam(
-                self.model.step,
+                step,
                 state,
                 first,
                 max_lengths=max_lengths,
@@ -82,27 +113,33 @@ class Native:
                 end=END,
                 filters=chosen,
             )
-        seeds = [search.seed + copy for _ in sources for copy in range(copies)]
+        greedy = search.temperature is None  # what a beam of one would find, for less
         drawn = collect(
-            self.model.step,
+            step,
             state,
             first,
             max_lengths=max_lengths,
             end=END,
             filters=chosen,
-            seeds=seeds,
+            seeds=None if greedy else [search.seed + i % copies for i in range(len(first))],
+            length_penalty=search.length_penalty if greedy else 1.0,
+            scored=scored or copies > 1,
         )
         groups = [drawn[i : i + copies] for i in range(0, len(drawn), copies)]
         return [sorted(group, key=lambda each: -each.score) for group in groups]
 
 
-def batches_by_length(lengths: Sequence[int], pieces: int, most: int) -> Iterator[list[int]]:
-    """Rows of like length together, longest first: at most `most` of them, and at most `pieces`
-    pieces with padding.
+def side_by_side(work: Callable[[Task], Result], tasks: Sequence[Task]) -> list[Result]:
+    """The work on each task, in order: a task for each core, since the products of one sentence's
+    next tokens are too small to be shared among cores.
     """
-    order = sorted(range(len(lengths)), key=lambda row: -lengths[row])
-    start = 0
-    while start < len(order):
-        count = max(1, min(most, pieces // lengths[order[start]]))
-        yield order[start : start + count]
-        start += count
+    cores = torch.get_num_threads()
+    workers = min(cores, len(tasks))
+    if workers < 2:
+        return [work(task) for task in tasks]
+    own = cores // workers
+    with ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(own,)) as pool:
+        try:
+            return list(pool.map(work, tasks))
+        finally:
+            torch.set_num_threads(cores)  # what a worker sets is also set for threads to come

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
@@ -12,6 +12,7 @@ from regard.data.batch import batch_pairs, batch_sources
 from regard.data.batches import Batches
 from regard.data.corpus import Pair
 from regard.data.ids import IdPairs
+from regard.decode.contract import Step
 from regard.decode.sample import collect
 from regard.evaluate.scores import bleu, chrf
 from regard.objectives import translation
@@ -92,6 +93,7 @@ def mean_loss(model: "Model", pairs: IdPairs, batch_tokens: int) -> float:
 def greedy_translations(model: "Model", data: ValidationSet, rows: int = 64) -> list[str]:
     """Translations by the likeliest token at each step, in the order of the pairs."""
     device = device_of(model)
+    step: Step[Any] = model.step
     sources = data.source_tokenizer.encode_batch([pair.source for pair in data.pairs])
     order = sorted(range(len(sources)), key=lambda i: len(sources[i]))
     outputs = [""] * len(sources)
@@ -100,7 +102,7 @@ def greedy_translations(model: "Model", data: ValidationSet, rows: int = 64) -> 
         source, mask = batch_sources([[*sources[i], END] for i in chosen])
         source, mask = source.to(device), mask.to(device)
         hypotheses = collect(
-            model.step,
+            step,
             model.start(source, mask),
             torch.full((len(chosen),), START, device=device),
             max_lengths=(2 * mask.sum(1) + 20).clamp(max=model.longest),

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.data.batch import batch_pairs
+from regard.layers.alignment import StateAttention
 from regard.layers.attention import CrossAttention, MultiHeadAttention
 
 if TYPE_CHECKING:
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Maps:
-    """Row t of `decoder` and `cross` belongs to the position that predicts output piece t."""
+    """Row t of `decoder` and `cross` belongs to the position that predicts output piece t.
+
+    L is 0 where there is no such attention: a recurrent model has it from target to source at most.
+    """
 
     encoder: Tensor  # [L, h, S, S]
     decoder: Tensor  # [L, h, T, T]
@@ -30,8 +34,10 @@ class Maps:
         """[T, S]: cross-attention averaged over heads, in the last layer but one.
 
         The last layer already gathers for the next word; the one before it aligns best
-        (Garg et al. 2019). A decoder of one layer has only that.
+        (Garg et al. 2019). A decoder of one layer has only that; one of none looks nowhere: zeros.
         """
+        if not len(self.cross):
+            return self.cross.new_zeros(self.cross.shape[-2:])
         return self.cross[max(0, self.cross.size(0) - 2)].mean(0)
 
 
@@ -39,7 +45,8 @@ class Maps:
 def recording(model: nn.Module) -> Iterator[dict[str, list[Tensor]]]:
     """Collect the weights of every attention called inside, under its name. No output changes."""
     weights: dict[str, list[Tensor]] = {}
-    found = {n: m for n, m in model.named_modules() if isinstance(m, MultiHeadAttention)}
+    attentions = (MultiHeadAttention, StateAttention)
+    found = {n: m for n, m in model.named_modules() if isinstance(m, attentions)}
     try:
         for name, module in found.items():
             module.record = weights.setdefault(name, [])
@@ -59,9 +66,19 @@ def attention_maps(model: "Model", source: Sequence[int], output: Sequence[int])
     kinds: dict[str, list[Tensor]] = {"encoder": [], "decoder": [], "cross": []}
     modules = dict(model.named_modules())
     for name, recorded in weights.items():
-        cross = isinstance(modules[name], CrossAttention)
-        kinds["cross" if cross else name.partition(".")[0]].append(recorded[0][0])
-    return Maps(**{kind: torch.stack(layers) for kind, layers in kinds.items()})
+        cross = isinstance(modules[name], (CrossAttention, StateAttention))
+        # A recurrent decoder may attend step by step, a row each.
+        layer = torch.cat(recorded, dim=2)[0]
+        kinds["cross" if cross else name.partition(".")[0]].append(layer)
+    return Maps(
+        encoder=stacked(kinds["encoder"], len(source), len(source)),
+        decoder=stacked(kinds["decoder"], len(output), len(output)),
+        cross=stacked(kinds["cross"], len(output), len(source)),
+    )
+
+
+def stacked(layers: list[Tensor], rows: int, columns: int) -> Tensor:
+    return torch.stack(layers) if layers else torch.zeros(0, 0, rows, columns)
 
 
 def merge_words(

@@ -34,6 +34,24 @@ class KeysValues(NamedTuple):
     values: Tensor  # [B, h, K, d_k]
 
 
+class Shared(NamedTuple):
+    """Keys and values that all rows of a sentence share in a search, W rows each."""
+
+    keys: Tensor  # [B * h, K, d_k], K a multiple of 16
+    values: Tensor  # [B * h, K, d_k]
+    bias: Tensor  # [B * h, W, K], added to the scores: the lowest number where a row may not attend
+
+    def attend(self, query: Tensor) -> Tensor:
+        """[B * h, W, d_k] → [B * h, W, d_k]
+
+        For so few queries the fused kernel takes two to three times as long on a CPU; but a softmax
+        over any other number of keys would take up to ten times as long.
+        """
+        scale = query.size(-1) ** -0.5
+        scores = torch.baddbmm(self.bias, query, self.keys.transpose(1, 2), alpha=scale)
+        return torch.bmm(scores.softmax(-1), self.values)
+
+
 class MultiHeadAttention(nn.Module):
     """Several attentions side by side, concatenated and projected (§3.2.2).
 
@@ -74,6 +92,11 @@ class MultiHeadAttention(nn.Module):
         key, value = F.linear(memory, weight[d_model:], bias[d_model:]).chunk(2, dim=-1)
         return KeysValues(self.split_heads(key), self.split_heads(value))
 
+    def join(self, heads: Tensor, sentences: int) -> Tensor:
+        """[B * h, W, d_k] → [B * W, d_model]"""
+        joined = heads.unflatten(0, (sentences, -1)).transpose(1, 2).flatten(2).flatten(0, 1)
+        return self.out_projection(joined)  # type: ignore[no-any-return]
+
     def attend(
         self, query: Tensor, memory: KeysValues, mask: Tensor | None, causal: bool = False
     ) -> Tensor:
@@ -111,9 +134,26 @@ class SelfAttention(MultiHeadAttention):
             query, key = rotate(query, rotation), rotate(key, rotation)
         return self.attend(query, KeysValues(key, value), mask, causal)
 
+    def step(self, x: Tensor, past: Shared, new: Tensor, rotation: Tensor | None = None) -> Tensor:
+        """One more position of each row, [B * W, d_model] → the same. Its keys and values are
+        written to `new` [2, B, h, W, d_k], which is a part of `past`.
+        """
+        _, sentences, heads, width, d_k = new.shape
+        projected = self.in_projection(x).view(sentences, width, 3, heads, d_k)
+        query, key, value = projected.permute(2, 0, 3, 1, 4)  # each [B, h, W, d_k]
+        if rotation is not None:
+            query, key = rotate(query, rotation), rotate(key, rotation)
+        new[0], new[1] = key, value
+        return self.join(past.attend(query.flatten(0, 1)), sentences)
+
 
 class CrossAttention(MultiHeadAttention):
     """Positions of one sequence attend to another: the target to the source."""
 
     def forward(self, x: Tensor, memory: KeysValues, mask: Tensor | None = None) -> Tensor:
         return self.attend(self.project_queries(x), memory, mask)
+
+    def step(self, x: Tensor, memory: Shared, sentences: int) -> Tensor:
+        """Rows of these sentences, [B * W, d_model], over their source."""
+        query = self.project_queries(x.unflatten(0, (sentences, -1)))
+        return self.join(memory.attend(query.flatten(0, 1)), sentences)

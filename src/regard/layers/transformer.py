@@ -9,9 +9,8 @@ from typing import Literal
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from regard.layers.attention import CrossAttention, KeysValues, SelfAttention
+from regard.layers.attention import CrossAttention, SelfAttention, Shared
 from regard.layers.dropout import Dropout
-from regard.layers.positions import rotate
 
 Norm = Literal["post", "pre"]
 Normalisation = Literal["layer", "rms"]
@@ -119,47 +118,35 @@ class DecoderBlock(nn.Module):
     def forward(
         self,
         x: Tensor,
-        memory: KeysValues,
+        memory: Tensor,
         memory_mask: Tensor | None = None,
         rotation: Tensor | None = None,
     ) -> Tensor:
-        """All positions of [B, T, d_model] at once, each seeing only itself and earlier ones."""
+        """All positions of [B, T, d_model] at once, each seeing only itself and earlier ones, and
+        all of the memory [B, S, d_model].
+        """
         residual = self.self_attention_residual
         x = residual.after(
             x, self.self_attention(residual.before(x), causal=True, rotation=rotation)
         )
-        return self.after_self_attention(x, memory, memory_mask)
+        keys_values = self.cross_attention.project_memory(memory)
+        residual = self.cross_attention_residual
+        x = residual.after(x, self.cross_attention(residual.before(x), keys_values, memory_mask))
+        residual = self.feed_forward_residual
+        return residual.after(x, self.feed_forward(residual.before(x)))
 
     def step(
         self,
         x: Tensor,
-        past: KeysValues,
-        position: int,
-        memory: KeysValues,
-        memory_mask: Tensor | None = None,
+        past: Shared,
+        new: Tensor,
+        memory: Shared,
         rotation: Tensor | None = None,
     ) -> Tensor:
-        """One new position, [rows, 1, d_model]. Its key and value are written into `past`.
-
-        The source stands once for each sentence; the rows of a sentence are its hypotheses and ask
-        as if they were the positions of one sequence, which cross-attention cannot tell apart.
-        """
+        """One more position of each row, [B * W, d_model] → the same; see the attentions' steps."""
         residual = self.self_attention_residual
-        query, key, value = self.self_attention.project(residual.before(x))
-        if rotation is not None:
-            query, key = rotate(query, rotation), rotate(key, rotation)
-        past.keys[:, :, position] = key[:, :, 0]
-        past.values[:, :, position] = value[:, :, 0]
-        seen = KeysValues(past.keys[:, :, : position + 1], past.values[:, :, : position + 1])
-        x = residual.after(x, self.self_attention.attend(query, seen, mask=None))
-        rows, sentences = x.size(0), memory.keys.size(0)
-        x = x.view(sentences, rows // sentences, -1)
-        return self.after_self_attention(x, memory, memory_mask).view(rows, 1, -1)
-
-    def after_self_attention(
-        self, x: Tensor, memory: KeysValues, memory_mask: Tensor | None
-    ) -> Tensor:
+        x = residual.after(x, self.self_attention.step(residual.before(x), past, new, rotation))
         residual = self.cross_attention_residual
-        x = residual.after(x, self.cross_attention(residual.before(x), memory, memory_mask))
+        x = residual.after(x, self.cross_attention.step(residual.before(x), memory, new.size(1)))
         residual = self.feed_forward_residual
         return residual.after(x, self.feed_forward(residual.before(x)))

@@ -1,9 +1,20 @@
 """The models. `build` is the only list of them."""
 
+from regard.models.recurrent import Recurrent, RecurrentConfig
 from regard.models.transformer import Transformer, TransformerConfig
 
-ModelConfig = TransformerConfig
-Model = Transformer
+__all__ = [
+    "Model",
+    "ModelConfig",
+    "Recurrent",
+    "RecurrentConfig",
+    "Transformer",
+    "TransformerConfig",
+    "build",
+]
+
+ModelConfig = TransformerConfig | RecurrentConfig
+Model = Transformer | Recurrent
 
 
 def build(config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -> Model:
@@ -11,3 +22,5 @@ def build(config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -
     match config:
         case TransformerConfig():
             return Transformer(config, source_vocabulary, target_vocabulary)
+        case RecurrentConfig():
+            return Recurrent(config, source_vocabulary, target_vocabulary)

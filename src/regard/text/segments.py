@@ -9,6 +9,8 @@ SENTENCE_ENDS = frozenset(".!?…。！？")
 
 def segments(ids: Sequence[int], tokenizer: Tokenizer, limit: int) -> list[list[int]]:
     """Runs of at most `limit` pieces, cut after a sentence if there is one, else between words."""
+    if len(ids) <= limit:
+        return [list(ids)]
     pieces = tokenizer.pieces(ids)
     result = []
     start = 0

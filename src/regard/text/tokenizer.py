@@ -12,7 +12,7 @@ import json
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, NamedTuple, Self, get_args
 
 import tokenizers
 
@@ -35,7 +35,7 @@ from regard.text.tokenizer_json import (
     refusal,
 )
 
-__all__ = ["END", "PAD", "SPECIALS", "START", "UNKNOWN", "Kind", "Tokenizer"]
+__all__ = ["END", "PAD", "SPECIALS", "START", "UNKNOWN", "Kind", "Tokenizer", "Tokenizers"]
 
 # The library's own threads make it print a warning at every later fork; who wants them sets this.
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -170,3 +170,21 @@ class Tokenizer:
                     f" {len(self._pieces)}; use the tokenizer that the model was trained with"
                 )
         return known
+
+
+class Tokenizers(NamedTuple):
+    """One for each side; the same object twice when the vocabulary is joint."""
+
+    source: Tokenizer
+    target: Tokenizer
+
+    @classmethod
+    def load(cls, folder: Path) -> Tokenizers:
+        joint = folder / "tokenizer.json"
+        if joint.exists():
+            tokenizer = Tokenizer.load(joint)
+            return cls(tokenizer, tokenizer)
+        return cls(
+            Tokenizer.load(folder / "source.tokenizer.json"),
+            Tokenizer.load(folder / "target.tokenizer.json"),
+        )

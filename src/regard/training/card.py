@@ -47,7 +47,7 @@ def text(run: Run, recipe: Recipe, finished: Finished, parameters: int) -> str:
     """The model card."""
     codes = languages(recipe.data)
     direction = f"{codes[0]} → {codes[1]}" if codes else "the two languages of its training pairs"
-    model, validation = recipe.model, finished.validation
+    validation = finished.validation
     sources = recipe.data.builtin or ", ".join(map(str, recipe.data.paths("train")))
     scored = (
         f"BLEU {validation.bleu:.1f}, chrF {validation.chrf:.1f} (greedy search), "
@@ -66,8 +66,8 @@ def text(run: Run, recipe: Recipe, finished: Finished, parameters: int) -> str:
 
 A translator for {direction}, trained by regard {version("regard")} on: {sources}.
 
-- Model: {model.kind}, {model.encoder_layers} + {model.decoder_layers} layers,
-  d_model {model.d_model}, d_ff {model.d_ff}, {model.num_heads} heads, {parameters:,} parameters.
+- Model: {recipe.model.summary()};
+  {parameters:,} parameters.
 - Training: {finished.step:,} updates in {finished.seconds / 60:.1f} minutes;
   the weights are {weights}.
 - Validation: {scored}perplexity {validation.perplexity:.2f}.

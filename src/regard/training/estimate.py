@@ -10,8 +10,11 @@ import numpy as np
 import torch
 from torch import nn
 
-from regard.data.batch import Batch, batch_pairs
+from regard import machine
+from regard.data.batch import Batch
+from regard.data.batches import Batches
 from regard.objectives import Loss
+from regard.plan import training_flops
 from regard.training.events import Estimate
 from regard.training.loop import TrainingData
 
@@ -24,8 +27,11 @@ def estimate(
     data: TrainingData,
     steps: int,
     accumulate: int,
+    dtype: torch.dtype = torch.float32,
 ) -> Estimate:
-    """Time from ordinary batches, memory from the largest. Nothing is learned."""
+    """Time from ordinary batches, memory from the largest, each process of a team with its share.
+    Nothing is learned. `dtype` is that of the products.
+    """
     batches = data.batches.epoch(0)
     lengths = data.batches.source_lengths, data.batches.target_lengths
     cells = [len(rows) * int(lengths[0][rows].max() + lengths[1][rows].max()) for rows in batches]
@@ -35,7 +41,7 @@ def estimate(
         count, took = attempt(model, objective, data, rows)
         tokens += count
         seconds += took
-        if seconds > TRIAL_SECONDS:
+        if data.team.any(seconds > TRIAL_SECONDS):
             break
     epoch_tokens = int(lengths[0].sum(dtype=np.int64) + lengths[1].sum(dtype=np.int64))
     rate = tokens / seconds
@@ -47,7 +53,25 @@ def estimate(
         tokens_per_second=rate,
         seconds=steps * accumulate * epoch_tokens / len(batches) / rate,
         memory_bytes=peak_memory(model) + 8 * sum(p.numel() for p in model.parameters()),
+        flops_per_token=flops_per_token(model, data.batches),
+        peak_flops=data.team.sum(machine.gemm_rate(next(model.parameters()).device, dtype)),
     )
+
+
+def flops_per_token(model: nn.Module, batches: Batches) -> float:
+    """Over all pairs, padding not counted; a token of a long sentence attends to more."""
+    source, target = (
+        lengths.astype(np.float64) for lengths in (batches.source_lengths, batches.target_lengths)
+    )
+    flops = training_flops(
+        model.config,  # type: ignore[arg-type]
+        model.output.out_features,  # type: ignore[union-attr,arg-type]
+        source.sum(),
+        target.sum(),
+        (source**2).sum() / source.sum(),
+        (target**2).sum() / target.sum(),
+    )
+    return float(flops / (source.sum() + target.sum()))
 
 
 def attempt(
@@ -56,17 +80,16 @@ def attempt(
     data: TrainingData,
     rows: np.ndarray[Any, np.dtype[np.int64]],
 ) -> tuple[int, float]:
-    """Tokens and seconds of one forward and backward pass."""
+    """Tokens of a batch, and the seconds of one forward and backward pass of it."""
     device = next(model.parameters()).device
     started = time.perf_counter()
-    pairs = data.pairs
-    batch = batch_pairs([pairs.source(i) for i in rows], [pairs.target(i) for i in rows])
-    loss = objective(model, batch.to(device))
-    (loss.total / loss.count).backward()
+    for share in data.shares([rows]):
+        loss = objective(model, data.batch(share.rows).to(device))
+        (loss.total / loss.count).backward()
     model.zero_grad(set_to_none=True)
     if device.type == "cuda":
         torch.cuda.synchronize()
-    return batch.tokens, time.perf_counter() - started
+    return data.tokens([rows]), time.perf_counter() - started
 
 
 def peak_memory(model: nn.Module) -> int:

@@ -38,6 +38,15 @@ class Estimate:
     tokens_per_second: float
     seconds: float
     memory_bytes: int
+    # Of the model's products, and of the devices that do them; 0 when the peak was not measured.
+    flops_per_token: float = 0.0
+    peak_flops: float = 0.0
+
+    def share_of_peak(self, tokens_per_second: float) -> float | None:
+        """How much of what the devices can do at most is done at a speed."""
+        if not self.peak_flops:
+            return None
+        return tokens_per_second * self.flops_per_token / self.peak_flops
 
 
 @dataclass(frozen=True)

@@ -6,34 +6,33 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from regard.checkpoint import load_weights, read_tensors
+from regard.checkpoint import read_tensors
 from regard.errors import RunError
 from regard.training import card
 from regard.training.events import Event, Finished, Note
 from regard.training.judge import Judge, scores
-from regard.training.state import part, swapped
+from regard.training.state import part
 
 
-def finish(judge: Judge) -> Iterator[Event]:
+def finish(judge: Judge, last: dict[str, Tensor]) -> Iterator[Event]:
+    """`last` are the weights of the last update, judged here if no weights ever were."""
     run, recipe, state = judge.run, judge.recipe, judge.state
     progress = state.progress
     if progress.best is None:
-        yield judge.judge()
+        yield judge.judge(last)
     paths = run.checkpoints()[-recipe.train.average :]
     sets = yield from readable(paths, "weight/" if state.average is None else "average/")
     if len(sets) > 1:
         mean = averaged(sets)
-        with swapped(state.model, mean) as model:
-            validation = judge.validate(model, state.step)
+        validation = judge.validate(mean, state.step)
         judge.log.write("average", state.step, {"checkpoints": len(sets), **scores(validation)})
         if judge.keep_if_better(validation, mean, averaged=len(sets)):
             # A run that is given more steps compares with these weights, so it has to know them.
-            state.save(run)
+            state.save(run, run.load_checkpoint(run.checkpoint_path(state.step))[0])
     kept = progress.best
     assert kept is not None  # judged above at the latest
     if not kept.samples:
-        load_weights(state.model, read_tensors(run.model_path)[0], run.model_path)
-        kept = judge.validate(state.model, kept.step)
+        kept = judge.validate(read_tensors(run.model_path)[0], kept.step)
     early = state.step < recipe.train.steps
     finished = Finished(run.folder, state.step, progress.seconds, kept, progress.averaged, early)
     card.write(run, recipe, finished, state)

@@ -8,7 +8,6 @@ from torch import Tensor
 
 from regard.checkpoint import Run
 from regard.evaluate.validation import Validation, ValidationSet, validate
-from regard.models import Model
 from regard.recipe import Metric, Recipe
 from regard.training.log import Log
 from regard.training.state import TrainingState
@@ -24,19 +23,19 @@ class Judge:
     held_out: ValidationSet
     log: Log
 
-    def judge(self) -> Validation:
-        """The weights as they are now, or their moving average where there is one."""
+    def judge(self, tensors: dict[str, Tensor]) -> Validation:
+        """The weights of this step, or their moving average where there is one."""
         progress = self.state.progress
-        with self.state.judged_model() as model:
-            validation = self.validate(model, self.state.step)
-        best = self.keep_if_better(validation, self.state.judged_weights(), averaged=0)
+        validation = self.validate(tensors, self.state.step)
+        best = self.keep_if_better(validation, tensors, averaged=0)
         progress.stale = 0 if best else progress.stale + 1
         validation = replace(validation, best=best)
         self.log.write("validation", validation.step, scores(validation))
         return validation
 
-    def validate(self, model: Model, step: int) -> Validation:
-        return validate(model, self.held_out, step, self.recipe.train.batch_tokens)
+    def validate(self, tensors: dict[str, Tensor], step: int) -> Validation:
+        with self.state.model_with(tensors) as model:
+            return validate(model, self.held_out, step, self.recipe.train.batch_tokens)
 
     def keep_if_better(
         self, validation: Validation, tensors: dict[str, Tensor], averaged: int

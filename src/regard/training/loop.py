@@ -10,11 +10,13 @@ import torch
 from torch import nn
 
 from regard.data.batch import Batch, batch_pairs
-from regard.data.batches import Batches
+from regard.data.batches import Batches, Indices
 from regard.data.ids import IdPairs
 from regard.objectives import Loss
 from regard.recipe import TrainSection
+from regard.training.parallel import Gradients, whole
 from regard.training.schedule import learning_rate
+from regard.training.team import ALONE, Share, Team
 
 Objective = Callable[[nn.Module, Batch], Loss]
 
@@ -46,26 +48,45 @@ class StepReport:
 
 @dataclass
 class TrainingData:
-    """Pairs of ids and the order in which they are met."""
+    """Pairs of ids, the order in which they are met, who of a team meets which, and into how many
+    pieces a batch is cut where memory is short.
+    """
 
     pairs: IdPairs
     batches: Batches
+    team: Team = ALONE
+    pieces: int = 1
 
-    def next(self, position: Position, count: int) -> tuple[list[Batch], Position]:
+    def next(self, position: Position, count: int) -> tuple[list[Indices], Position]:
         """`count` batches from a position on, across the end of an epoch if need be."""
         result = []
         epoch, index = position.epoch, position.index
         for _ in range(count):
             if index >= len(self.batches.epoch(epoch)):
                 epoch, index = epoch + 1, 0
-            rows = self.batches.epoch(epoch)[index]
-            result.append(
-                batch_pairs(
-                    [self.pairs.source(i) for i in rows], [self.pairs.target(i) for i in rows]
-                )
-            )
+            result.append(self.batches.epoch(epoch)[index])
             index += 1
         return result, replace(position, epoch=epoch, index=index)
+
+    def shares(self, batches: list[Indices]) -> list[Share]:
+        """What this process computes of an update, one after another."""
+        shares = self.team.shares(batches)
+        if self.pieces == 1:
+            return shares
+        return [each.part(i, self.pieces) for each in shares for i in range(self.pieces)]
+
+    def batch(self, rows: Indices) -> Batch:
+        return batch_pairs(
+            [self.pairs.source(i) for i in rows], [self.pairs.target(i) for i in rows]
+        )
+
+    def labels(self, batches: list[Indices]) -> int:
+        """How many tokens there are to predict."""
+        return sum(int(self.batches.target_lengths[rows].sum()) for rows in batches)
+
+    def tokens(self, batches: list[Indices]) -> int:
+        sources = sum(int(self.batches.source_lengths[rows].sum()) for rows in batches)
+        return sources + self.labels(batches)
 
 
 def derived_seed(*numbers: int) -> int:
@@ -83,27 +104,33 @@ def training_steps(
     seed: int,
     position: Position,
 ) -> Iterator[StepReport]:
-    """Updates from a position on, for ever.
+    """Updates from a position on, for ever; each process of a team does its share of each.
 
     Dropout is seeded anew for each batch from (seed, update, batch of the update), so a resumed run
     draws what an uninterrupted one would have drawn, without any saved random state.
     """
     parameters = list(model.parameters())
     device = parameters[0].device
+    team = data.team
+    gradients = Gradients(model, objective, team)
     while True:
         started = time.perf_counter()
         batches, cursor = data.next(position, train.accumulate)
         step = position.step + 1
         position = replace(cursor, step=step)
-        count = sum(int(batch.label_mask.sum()) for batch in batches)
+        count = data.labels(batches)
+        # DDP and FSDP take the mean over the team.
+        scale = team.size / count
+        shares = data.shares(batches)
         total = 0.0
-        for number, batch in enumerate(batches):
-            torch.manual_seed(derived_seed(seed, step, number))
-            loss = objective(model, batch.to(device))
-            (loss.total / count).backward()
-            total += float(loss.total.detach())
+        for share in shares:
+            torch.manual_seed(derived_seed(seed, step, *share.place))
+            batch = data.batch(share.rows).to(device)
+            loss = gradients.add(batch, scale * share.counts, last=share is shares[-1])
+            total += loss * share.counts
+        total = team.sum(total)
         limit = train.clip_norm or math.inf
-        norm = float(nn.utils.clip_grad_norm_(parameters, limit, foreach=True))
+        norm = float(whole(nn.utils.clip_grad_norm_(parameters, limit, foreach=True)))
         rate = learning_rate(step, train)
         skipped = not (math.isfinite(total) and math.isfinite(norm))
         if not skipped:
@@ -117,7 +144,7 @@ def training_steps(
             loss=total / count,
             learning_rate=rate,
             grad_norm=norm,
-            tokens=sum(batch.tokens for batch in batches),
+            tokens=data.tokens(batches),
             seconds=time.perf_counter() - started,
             skipped=skipped,
         )

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.recipe import TrainSection
+from regard.training.parallel import spread_like
 
 
 def build_optimizer(model: nn.Module, train: TrainSection) -> torch.optim.Optimizer:
@@ -40,9 +41,13 @@ def load_optimizer(
     optimizer.state.clear()
     for key, tensor in tensors.items():
         kind, _, name = key.partition("/")
-        # A copy, since the tensors of a file are a view of it.
-        moment = tensor.to(parameters[name].device, copy=True)
-        optimizer.state[parameters[name]][kind] = moment
+        parameter = parameters[name]
+        # A copy, since the tensors of a file are a view of it; the count of updates is one number.
+        optimizer.state[parameter][kind] = (
+            spread_like(tensor, parameter)
+            if tensor.dim()
+            else tensor.to(parameter.device, copy=True)
+        )
 
 
 class MovingAverage:
@@ -61,4 +66,4 @@ class MovingAverage:
     @torch.no_grad()
     def load(self, tensors: Mapping[str, Tensor]) -> None:
         for name, weight in self.weights.items():
-            weight.copy_(tensors[name])
+            weight.copy_(spread_like(tensors[name], weight))

@@ -6,14 +6,14 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 
-from regard.checkpoint import Run, Tokenizers, write_file
+from regard.checkpoint import Run, write_file
 from regard.data import phrasebook
 from regard.data.corpus import Pair, held_out, language_codes, read_pairs
 from regard.data.ids import IdPairs, write_ids
 from regard.data.sieve import Report, Sieve
 from regard.errors import DataError, RunError
 from regard.recipe import DataSection, Recipe
-from regard.text.tokenizer import Tokenizer
+from regard.text.tokenizer import Tokenizer, Tokenizers
 
 # Texts kept for translation during validation; the loss is over all pairs.
 VALID_TEXTS = 2000
@@ -116,7 +116,7 @@ def learn_tokenizers(recipe: Recipe, split: Split) -> Tokenizers:
 def encode_pairs(run: Run, recipe: Recipe, split: Split, tokenizers: Tokenizers) -> list[Report]:
     """Both parts to ids on disk, and some validation texts beside them."""
     folder = run.training / "data"
-    limits = recipe.data
+    limits = bounds(recipe)
     if next(split.valid(), None) is None:
         raise DataError(
             "no pair was held out for validation; give more pairs, raise data.held_out_share, "
@@ -137,6 +137,12 @@ def encode_pairs(run: Run, recipe: Recipe, split: Split, tokenizers: Tokenizers)
     lines = [json.dumps(asdict(pair)) for pair in texts]
     write_file(folder / "valid.jsonl", ("\n".join(lines) + "\n").encode())
     return reports
+
+
+def bounds(recipe: Recipe) -> DataSection:
+    """The data's settings, where no pair is longer than a whole batch: it would not fit one."""
+    longest = min(recipe.data.max_length, recipe.train.batch_tokens)
+    return recipe.data.model_copy(update={"max_length": longest})
 
 
 def fitting(pairs: Iterable[Pair], tokenizers: Tokenizers, limits: DataSection) -> Iterator[Pair]:

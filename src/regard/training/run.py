@@ -1,9 +1,11 @@
 """The composition root: a recipe and a folder in, a trained run out, telling what happens."""
 
 import signal
+import sys
 import threading
+from collections import deque
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -16,18 +18,22 @@ from regard.data.batch import Batch
 from regard.data.batches import Batches
 from regard.errors import RunError
 from regard.evaluate.validation import ValidationSet
-from regard.models import build
+from regard.models import Model, build
 from regard.objectives import Loss
 from regard.recipe import Recipe
-from regard.training import prepare
+from regard.training import prepare, team
 from regard.training.estimate import estimate
-from regard.training.events import DataReady, Event, Interrupted, Note, Resumed, Saved
+from regard.training.events import DataReady, Event, Note, Resumed
 from regard.training.finish import finish
+from regard.training.fit import pieces_that_fit
 from regard.training.judge import Judge
 from regard.training.log import Log
-from regard.training.loop import StepReport, TrainingData, derived_seed, training_steps
+from regard.training.loop import Objective, TrainingData, derived_seed
+from regard.training.parallel import shard
 from regard.training.prepare import Prepared
 from regard.training.state import TrainingState
+from regard.training.team import Team
+from regard.training.updates import drop_old_checkpoints, update_until_done
 
 # Settings that a started run may be given anew: they do not change what an update does.
 CHANGEABLE = {
@@ -35,7 +41,7 @@ CHANGEABLE = {
     for name in (
         *("steps", "eval_every", "eval_sentences", "save_every", "log_every", "tensorboard"),
         *("keep", "average", "metric", "patience", "max_skipped"),
-        *("device", "precision", "threads"),
+        *("device", "precision", "threads", "processes", "parallel"),
     )
 } | {"data.folder"}
 
@@ -50,20 +56,43 @@ def train(recipe: Recipe, out: Path | str) -> Run:
 def training_run(recipe: Recipe, out: Path) -> Iterator[Event]:
     """Train a recipe into a folder. Ctrl-C and SIGTERM save at the next update and end the run.
 
-    Closing the iterator saves nothing: the last checkpoint is where the next start goes on.
+    Closing the iterator saves nothing: the last checkpoint is where the next start goes on. Of the
+    processes that a launcher has started, the first tells what happens and the others are silent.
     """
     run = Run(out)
     recipe = settle(run, recipe)
-    run.sweep()
     if sentence := finished(run, recipe):
         yield Note(sentence)
         return
-    run.save_recipe(recipe)
+    processes = team.worthwhile(recipe.train)
+    with run.lock() if team.leads_here() else nullcontext():
+        if team.leads_here():
+            run.sweep()
+            run.save_recipe(recipe)
+        with team.assembled(command(run), processes) as members:
+            events = train_together(run, recipe, members)
+            if members.leads:
+                yield from events
+            else:
+                deque(events, maxlen=0)
+
+
+def command(run: Run) -> list[str]:
+    """What another process runs to take part."""
+    return [
+        *(sys.executable, "-m", "regard", "train"),
+        *(str(run.recipe_path), "--out", str(run.folder)),
+    ]
+
+
+def train_together(run: Run, recipe: Recipe, members: Team) -> Iterator[Event]:
     machine.keep_big_buffers()
-    torch.set_num_threads(recipe.train.threads or machine.usable_cores())
-    prepared = yield from prepare_data(run, recipe)
+    threads = max(1, machine.usable_cores() // members.local_size)
+    torch.set_num_threads(recipe.train.threads or threads)
+    with members.leader_first():
+        prepared = yield from prepare_data(run, recipe)
     with stopping() as stop:
-        yield from train_prepared(run, recipe, prepared, stop)
+        yield from train_prepared(run, recipe, prepared, members, stop)
 
 
 def finished(run: Run, recipe: Recipe) -> str:
@@ -174,51 +203,75 @@ def prepare_data(run: Run, recipe: Recipe) -> Generator[Event, None, Prepared]:
 
 
 def train_prepared(
-    run: Run, recipe: Recipe, prepared: Prepared, stop: Callable[[], bool]
+    run: Run, recipe: Recipe, prepared: Prepared, members: Team, stop: Callable[[], bool]
 ) -> Iterator[Event]:
     """From encoded pairs to the end of training, or to a polite stop."""
     device = machine.choose_device(recipe.train.device)
-    torch.manual_seed(derived_seed(recipe.seed))
-    model = build(recipe.model, *map(len, prepared.tokenizers)).to(device).train()
-    state = TrainingState(model, recipe.train)
-    damaged = state.restore(run)
+    if device == torch.device("cuda"):
+        device = torch.device("cuda", members.local_rank)
+        torch.cuda.set_device(device)
+    state = first_state(recipe, prepared, members, device)
+    with members.leader_first():
+        damaged = state.restore(run)
     if state.step == 0 and run.info():
         raise RunError(f"{run.folder}: finished and without checkpoints; choose another --out")
     dtype = machine.choose_precision(recipe.train.precision, device)
-    changed = state.go_on_under(conditions(device, dtype))
-    yield from (Note(sentence, warning=True) for sentence in (*damaged, *changed))
     objective = objective_for(recipe, device, dtype)
     lengths = prepared.train.source_lengths, prepared.train.target_lengths
     batches = Batches(*lengths, recipe.train.batch_tokens, recipe.seed)
-    data = TrainingData(prepared.train, batches)
+    data = TrainingData(prepared.train, batches, members)
+    data.pieces = pieces_that_fit(state.model, objective, data)
+    changed = state.go_on_under(conditions(device, dtype, data))
+    yield from (Note(sentence, warning=True) for sentence in (*damaged, *changed))
     if state.step:
         drop_old_checkpoints(run, recipe)  # the process may have died just before
         yield Resumed(state.step)
     else:
-        num_bytes = 12 * sum(parameter.numel() for parameter in model.parameters())
+        num_bytes = 12 * sum(parameter.numel() for parameter in state.model.parameters())
         run.require_space(2 * (recipe.train.keep + 1) * num_bytes)
-        yield estimate(model, objective, data, recipe.train.steps, recipe.train.accumulate)
+        steps, accumulate = recipe.train.steps, recipe.train.accumulate
+        yield estimate(state.model, objective, data, steps, accumulate, dtype)
     texts = prepared.valid_pairs[: recipe.train.eval_sentences]
     held_out = ValidationSet(prepared.valid, texts, *prepared.tokenizers)
-    with Log(run.folder, state.step, recipe.train.tensorboard) as log:
-        judge = Judge(run, recipe, state, held_out, log)
-        if (yield from update_until_done(judge, data, objective, stop)):
-            yield from finish(judge)
+    tensorboard = recipe.train.tensorboard
+    log = Log(run.folder, state.step, tensorboard) if members.leads else None
+    with log or nullcontext():
+        judge = Judge(run, recipe, state, held_out, log) if log else None
+        if (yield from update_until_done(run, recipe, state, data, objective, judge, stop)):
+            last = state.judged_weights()
+            if judge:
+                yield from finish(judge, last)
 
 
-def conditions(device: torch.device, dtype: torch.dtype) -> dict[str, str]:
+def first_state(
+    recipe: Recipe, prepared: Prepared, members: Team, device: torch.device
+) -> TrainingState:
+    """The model before the first update, the same in every process."""
+
+    def model() -> Model:
+        return build(recipe.model, *map(len, prepared.tokenizers)).to(device)
+
+    torch.manual_seed(derived_seed(recipe.seed))
+    first = model().train()
+    if members.size == 1 or recipe.train.parallel == "ddp":
+        return TrainingState(first, recipe.train)
+    shard(first)
+    return TrainingState(first, recipe.train, twin=model)
+
+
+def conditions(device: torch.device, dtype: torch.dtype, data: TrainingData) -> dict[str, str]:
     """What the last bits of a result depend on beside the recipe."""
     return {
         "device": device.type,
         "precision": str(dtype).removeprefix("torch."),
+        "processes": str(data.team.size),
+        "pieces of a batch": str(data.pieces),
         "threads": str(torch.get_num_threads()),
         "torch": torch.__version__,
     }
 
 
-def objective_for(
-    recipe: Recipe, device: torch.device, dtype: torch.dtype
-) -> Callable[[Any, Batch], Loss]:
+def objective_for(recipe: Recipe, device: torch.device, dtype: torch.dtype) -> Objective:
     """The recipe's objective, its products in the precision the device is good at."""
     smoothing = recipe.train.label_smoothing
 
@@ -231,84 +284,3 @@ def objective_for(
 
     # Even a disabled autocast costs a narrow model a tenth of its speed.
     return plain if dtype == torch.float32 else mixed
-
-
-def update_until_done(
-    judge: Judge,
-    data: TrainingData,
-    objective: Callable[[Any, Batch], Loss],
-    stop: Callable[[], bool],
-) -> Generator[Event, None, bool]:
-    """Updates with their logging, validation and saving; False when asked to stop early."""
-    run, recipe, state, log = judge.run, judge.recipe, judge.state, judge.log
-    train, progress = recipe.train, state.progress
-    steps = training_steps(
-        state.model, state.optimizer, objective, data, train, recipe.seed, progress.position
-    )
-    while not done(state, recipe):
-        if stop():
-            if state.step and not run.checkpoint_path(state.step).exists():
-                yield save(run, recipe, state)
-            yield Interrupted(state.step)
-            return False
-        report = next(steps)
-        note_step(report, state)
-        if report.skipped or report.step % train.log_every == 0 or report.step == 1:
-            log.write("step", report.step, logged(report))
-        yield report
-        if progress.skipped_in_a_row >= train.max_skipped:
-            raise RunError(
-                f"{progress.skipped_in_a_row} updates in a row had a loss or gradient that is not "
-                f"finite (step {report.step}); lower train.learning_rate, lengthen "
-                "train.warmup_steps or set train.clip_norm, and start again in another folder"
-            )
-        if report.step % train.eval_every == 0 or report.step == train.steps:
-            yield judge.judge()
-        if report.step % train.save_every == 0 or done(state, recipe):
-            yield save(run, recipe, state)
-    return True
-
-
-def done(state: TrainingState, recipe: Recipe) -> bool:
-    patience = recipe.train.patience
-    return state.step >= recipe.train.steps or 0 < patience <= state.progress.stale
-
-
-def note_step(report: StepReport, state: TrainingState) -> None:
-    """Count an update and follow it with the average."""
-    progress = state.progress
-    progress.position = report.position
-    progress.tokens += report.tokens
-    progress.seconds += report.seconds
-    progress.skipped += report.skipped
-    progress.skipped_in_a_row = progress.skipped_in_a_row + 1 if report.skipped else 0
-    if state.average is not None and not report.skipped:
-        state.average.update(state.model, report.step)
-
-
-def save(run: Run, recipe: Recipe, state: TrainingState) -> Saved:
-    state.save(run)
-    drop_old_checkpoints(run, recipe)
-    return Saved(state.step, run.checkpoint_path(state.step))
-
-
-def drop_old_checkpoints(run: Run, recipe: Recipe) -> None:
-    """Keep the newest; what an interruption saved between two regular ones goes first."""
-    paths = run.checkpoints()
-    regular = [p for p in paths if int(p.stem.partition("-")[2]) % recipe.train.save_every == 0]
-    kept = {*regular[-recipe.train.keep :], paths[-1]}
-    for path in paths:
-        if path not in kept:
-            path.unlink(missing_ok=True)
-
-
-def logged(report: StepReport) -> dict[str, Any]:
-    return {
-        "epoch": report.position.epoch,
-        "loss": report.loss,
-        "learning_rate": report.learning_rate,
-        "grad_norm": report.grad_norm,
-        "tokens": report.tokens,
-        "seconds": round(report.seconds, 4),
-        "skipped": report.skipped,
-    }

@@ -1,15 +1,14 @@
 """All that changes while a run trains, and its way to the disk and back."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import Tensor
 
-from regard.checkpoint import Run, load_weights, weights
+from regard.checkpoint import Run, check_weights, weights
 from regard.errors import RunError
 from regard.evaluate.validation import Validation
 from regard.models import Model
@@ -21,6 +20,7 @@ from regard.training.optimizer import (
     load_optimizer,
     optimizer_tensors,
 )
+from regard.training.parallel import copy_weights, whole
 
 
 @dataclass
@@ -53,8 +53,12 @@ class Progress:
 class TrainingState:
     """Model, optimizer, moving average and progress. A checkpoint is exactly this."""
 
-    def __init__(self, model: Model, train: TrainSection) -> None:
+    def __init__(
+        self, model: Model, train: TrainSection, twin: Callable[[], Model] | None = None
+    ) -> None:
         self.model = model
+        # Makes a model that is whole, where the one in training is in pieces.
+        self.twin = twin
         self.optimizer = build_optimizer(model, train)
         self.average = MovingAverage(model, train.moving_average) if train.moving_average else None
         self.progress = Progress()
@@ -64,16 +68,21 @@ class TrainingState:
         return self.progress.position.step
 
     def tensors(self) -> dict[str, Tensor]:
+        """What a checkpoint holds; gathered by all processes of a team together."""
         groups = {
             "weight": weights(self.model),
             "average": {} if self.average is None else self.average.weights,
             "optimizer": optimizer_tensors(self.model, self.optimizer),
         }
-        return {f"{group}/{name}": t for group, all_ in groups.items() for name, t in all_.items()}
+        return {
+            f"{group}/{name}": whole(tensor)
+            for group, tensors in groups.items()
+            for name, tensor in tensors.items()
+        }
 
-    def save(self, run: Run) -> None:
+    def save(self, run: Run, tensors: Mapping[str, Tensor]) -> None:
         progress = {**asdict(self.progress), "best": best_without_samples(self.progress.best)}
-        run.save_checkpoint(self.step, self.tensors(), progress)
+        run.save_checkpoint(self.step, tensors, progress)
 
     def restore(self, run: Run) -> list[str]:
         """Load the newest good checkpoint, if there is any; a sentence for each damaged one.
@@ -104,7 +113,9 @@ class TrainingState:
         tensors, progress = run.load_checkpoint(path)
         try:
             restored = Progress.from_json(progress)
-            load_weights(self.model, part(tensors, "weight/"), path)
+            stored = part(tensors, "weight/")
+            check_weights(self.model, stored, path)
+            copy_weights(self.model, stored)
             if self.average is not None:
                 self.average.load(part(tensors, "average/"))
             load_optimizer(self.model, self.optimizer, part(tensors, "optimizer/"))
@@ -125,29 +136,23 @@ class TrainingState:
 
     def judged_weights(self) -> dict[str, Tensor]:
         """What is validated and kept: the moving average where there is one."""
-        return weights(self.model) if self.average is None else self.average.weights
+        tensors = weights(self.model) if self.average is None else self.average.weights
+        return {name: whole(tensor) for name, tensor in tensors.items()}
 
     @contextmanager
-    def judged_model(self) -> Iterator[Model]:
-        """The model with the weights to be judged, for a while."""
-        with swapped(self.model, self.judged_weights()) as model:
+    def model_with(self, tensors: Mapping[str, Tensor]) -> Iterator[Model]:
+        """A model of other weights, for a while."""
+        if self.twin is not None:
+            model = self.twin()
+            copy_weights(model, tensors)
             yield model
-
-
-@contextmanager
-def swapped(model: Model, tensors: dict[str, Tensor]) -> Iterator[Model]:
-    """Other weights in a model, for a while."""
-    parameters = dict(model.named_parameters())
-    own = {name: parameter.detach().clone() for name, parameter in parameters.items()}
-    try:
-        with torch.no_grad():
-            for name, parameter in parameters.items():
-                parameter.copy_(tensors[name])
-        yield model
-    finally:
-        with torch.no_grad():
-            for name, parameter in parameters.items():
-                parameter.copy_(own[name])
+            return
+        own = {name: tensor.clone() for name, tensor in weights(self.model).items()}
+        try:
+            copy_weights(self.model, tensors)
+            yield self.model
+        finally:
+            copy_weights(self.model, own)
 
 
 def part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:

@@ -1,0 +1,1 @@
+"""regard beside other libraries on the machine at hand; see docs/benchmarks.md."""

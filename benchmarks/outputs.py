@@ -1,0 +1,182 @@
+"""A decoding contender: sentences in, translations out, a pass over all of them at a time.
+
+Each loads what it needs and nothing else: its start and its memory are measured.
+"""
+
+import json
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.process import Message, Replies, peak_memory_bytes
+
+
+@dataclass(frozen=True)
+class Engine:
+    """Only `translate` is timed; what a contender does not do for itself is done around it."""
+
+    encode: Callable[[list[str]], Any]
+    translate: Callable[[Any, int], Any]  # encoded sentences and a beam size
+    decode: Callable[[Any], list[str]]
+
+
+def as_it_is(texts: list[str]) -> list[str]:
+    return texts
+
+
+def regard(job: Message) -> Engine:
+    """From text to text, with regard's own batches."""
+    import torch
+
+    from regard.tasks import Translator
+
+    torch.set_num_threads(job["threads"])
+    translator = Translator.load(job["run"])
+    return Engine(as_it_is, translator.translate, as_it_is)
+
+
+def hugging_face(job: Message) -> Engine:
+    """`generate` from ids to ids, sentences of like length together."""
+    import torch
+    from transformers import AutoModelForSeq2SeqLM
+
+    from benchmarks.peers import put_positions
+    from regard.data.batch import batch_sources
+    from regard.text.tokenizer import END, PAD, START, UNKNOWN
+
+    torch.set_num_threads(job["threads"])
+    tokenizers = tokenizers_of(job)
+    model = AutoModelForSeq2SeqLM.from_pretrained(job["hugging_face"]).eval()
+    put_positions(model)
+    model.final_logits_bias[:, [PAD, UNKNOWN, START]] = -torch.inf  # as regard forbids them
+
+    @torch.inference_mode()
+    def translate(sources: list[list[int]], beam_size: int) -> list[list[int]]:
+        results: list[list[int]] = [[] for _ in sources]
+        order = sorted(range(len(sources)), key=lambda row: -len(sources[row]))
+        for begin in range(0, len(order), job["batch"]):
+            rows = order[begin : begin + job["batch"]]
+            source, mask = batch_sources([sources[row] for row in rows])
+            found = model.generate(
+                input_ids=source,
+                attention_mask=mask.long(),
+                num_beams=beam_size,
+                do_sample=False,
+                length_penalty=1.0,
+                max_new_tokens=longest_output(source.size(1)),
+            )
+            for row, ids in zip(rows, found[:, 1:].tolist(), strict=True):
+                results[row] = ids[: ids.index(END)] if END in ids else ids
+        return results
+
+    return Engine(
+        lambda texts: [[*ids, END] for ids in tokenizers.source.encode_batch(texts)],
+        translate,
+        tokenizers.target.decode_batch,
+    )
+
+
+def ctranslate2(job: Message) -> Engine:
+    """From pieces to pieces, in CTranslate2's own batches of like length."""
+    from ctranslate2 import Translator
+
+    tokenizers = tokenizers_of(job)
+    ids = {piece: number for number, piece in enumerate(all_pieces(tokenizers.target))}
+    translator = Translator(
+        job["ctranslate2"],
+        device="cpu",
+        compute_type=job["compute_type"],
+        inter_threads=job["workers"],
+        intra_threads=job["threads"],
+    )
+
+    def translate(sources: list[list[str]], beam_size: int) -> list[list[str]]:
+        found = translator.translate_batch(
+            sources,
+            beam_size=beam_size,
+            max_batch_size=job["batch"],
+            max_decoding_length=longest_output(max(map(len, sources)) + 1),
+        )
+        return [each.hypotheses[0] for each in found]
+
+    return Engine(
+        lambda texts: [
+            tokenizers.source.pieces(each) for each in tokenizers.source.encode_batch(texts)
+        ],
+        translate,
+        lambda outputs: tokenizers.target.decode_batch(
+            [[ids[piece] for piece in output] for output in outputs]
+        ),
+    )
+
+
+def command(job: Message) -> Engine:
+    """The whole command, from one file to another, its start included."""
+
+    def translate(texts: list[str], beam_size: int) -> list[str]:
+        words = [sys.executable, "-m", "regard", "translate", job["run"]]
+        done = subprocess.run(
+            [*words, "--engine", job["engine"], "--beam-size", str(beam_size)],
+            input="\n".join(texts) + "\n",
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        )
+        return done.stdout.split("\n")[:-1]
+
+    return Engine(as_it_is, translate, as_it_is)
+
+
+def longest_output(source_length: int) -> int:
+    """regard's own limit for a source of so many pieces, END included."""
+    return 2 * source_length + 20
+
+
+def tokenizers_of(job: Message) -> Any:
+    from regard.text.tokenizer import Tokenizers
+
+    return Tokenizers.load(Path(job["run"]))
+
+
+def all_pieces(tokenizer: Any) -> Sequence[str]:
+    return tokenizer.pieces(range(len(tokenizer)))  # type: ignore[no-any-return]
+
+
+def main() -> None:
+    replies = Replies()
+    job = json.loads(sys.argv[1])
+    loaded = {
+        "regard": regard,
+        "hugging-face": hugging_face,
+        "ctranslate2": ctranslate2,
+        "command": command,
+    }[job["kind"]](job)
+    texts = json.loads(Path(job["sentences"]).read_text("utf-8"))
+
+    def timed(texts: list[str], beam_size: int) -> tuple[list[str], float]:
+        sources = loaded.encode(texts)
+        started = time.perf_counter()
+        outputs = loaded.translate(sources, beam_size)
+        seconds = time.perf_counter() - started
+        return loaded.decode(outputs), seconds
+
+    def answer(request: Message) -> Message:
+        outputs, seconds = timed(texts, request["beam_size"])
+        result = {"texts": outputs, "seconds": seconds, "memory_bytes": peak_memory_bytes()}
+        if job["kind"] == "command":
+            result["first_seconds"] = timed(texts[:1], request["beam_size"])[1]
+            kilobytes = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+            result["memory_bytes"] = kilobytes * 1024
+        return result
+
+    timed(texts[:1], 5)
+    replies.serve({}, answer)
+
+
+if __name__ == "__main__":
+    main()

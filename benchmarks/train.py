@@ -1,0 +1,162 @@
+"""Training speed: every contender in turn, round after round, a window of the same updates each."""
+
+import os
+import statistics
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from benchmarks.process import KEEP_BUFFERS, REGARD, Contender
+from benchmarks.progress import Progress
+from benchmarks.sizes import SIZES
+from benchmarks.summary import markdown, megabytes, paired_ratio, quietness, speed
+from benchmarks.workload import Workload
+
+
+@dataclass(frozen=True)
+class Entry:
+    name: str
+    label: str
+    kind: str
+    settings: dict[str, str] = field(default_factory=dict)
+    # One process that has all the threads, or a process of one thread for each.
+    team: bool = False
+
+
+GEMM = Entry("gemm", "products alone", "gemm")
+# The strongest of the peers is the one to be compared with.
+REFERENCE = Entry("marian-tuned", "Hugging Face Marian, tuned malloc", "hugging-face", KEEP_BUFFERS)
+ENTRIES = (
+    Entry("regard-processes", "**regard**, a process a core", "regard", REGARD, team=True),
+    Entry("regard", "**regard**, one process", "regard", REGARD),
+    REFERENCE,
+    Entry("marian", "Hugging Face Marian", "hugging-face"),
+    Entry("torch", "`torch.nn.Transformer`, tuned malloc", "torch", KEEP_BUFFERS),
+)
+GEMM_SECONDS = 2.0
+START_SECONDS = 10.0
+# It ends with us, even when we are killed.
+BUSY = "import os, sys\nwhile os.getppid() == int(sys.argv[1]): pass"
+# Beside a busy program some contenders are five times slower.
+BUSY_DIVISOR = 4
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How long to measure, and on what."""
+
+    folder: Path
+    logs: Path
+    rounds: int
+    seconds: float
+    threads: int
+
+    def expected_seconds(self, busy: bool) -> float:
+        windows = (2 if busy else 1) * self.rounds
+        return len(ENTRIES) * (START_SECONDS + windows * self.seconds)
+
+
+def measure(size: str, plan: Plan, busy: bool, progress: Progress) -> dict[str, Any]:
+    """Everything that was measured at a size, as JSON can hold it."""
+    with ExitStack() as stack:
+        peak = stack.enter_context(start(GEMM, size, plan))
+        contenders = {}
+        for entry in ENTRIES:
+            contenders[entry.name] = stack.enter_context(start(entry, size, plan))
+            progress.advance(START_SECONDS, f"{size}: {entry.name} is ready")
+        trials = [contender.hello["seconds"] for contender in contenders.values()]
+        updates = max(2, round(plan.seconds / statistics.median(trials)))
+        products = max(1, round(min(plan.seconds, GEMM_SECONDS) / peak.hello["seconds"]))
+        gemm: list[float] = []
+        results = {
+            name: {
+                "logit_difference": contender.hello["difference"],
+                "memory_bytes": 0,
+                "rates": [],
+                "busy_rates": [],
+            }
+            for name, contender in contenders.items()
+        }
+        for number in range(plan.rounds):
+            gemm.append(rate(peak.ask({"updates": products})))
+            for key in ("rates", "busy_rates") if busy else ("rates",):
+                for name, contender in contenders.items():
+                    answer = window(contender, updates, beside_busy_program=key == "busy_rates")
+                    results[name][key].append(rate(answer))
+                    results[name]["memory_bytes"] = answer["memory_bytes"]
+                    progress.advance(plan.seconds, f"{size}: round {number + 1}, {name}, {key}")
+    return {
+        "size": size,
+        "threads": plan.threads,
+        "updates": updates,
+        "flops_per_token": Workload(plan.folder).flops_per_token(size),
+        "gemm": gemm,
+        "contenders": results,
+    }
+
+
+def start(entry: Entry, size: str, plan: Plan) -> Contender:
+    job = {
+        "kind": entry.kind,
+        "size": size,
+        "folder": str(plan.folder),
+        "processes": plan.threads if entry.team else 1,
+        "threads": 1 if entry.team else plan.threads,
+    }
+    name = f"{size}-{entry.name}"
+    return Contender(name, "benchmarks.updates", job, entry.settings, plan.logs)
+
+
+def window(contender: Contender, updates: int, beside_busy_program: bool) -> dict[str, Any]:
+    with busy_program() if beside_busy_program else nullcontext():
+        divisor = BUSY_DIVISOR if beside_busy_program else 1
+        return contender.ask({"updates": max(1, updates // divisor)})
+
+
+@contextmanager
+def busy_program() -> Iterator[None]:
+    """Another program, which takes a core and never rests."""
+    process = subprocess.Popen([sys.executable, "-c", BUSY, str(os.getpid())])
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait()
+
+
+def rate(answer: dict[str, Any]) -> float:
+    return float(answer["work"] / answer["seconds"])
+
+
+def table(result: dict[str, Any]) -> str:
+    """A size as a paragraph and a table."""
+    contenders, gemm = result["contenders"], result["gemm"]
+    config = SIZES[result["size"]]
+    worst = max(each["logit_difference"] for each in contenders.values())
+    busy = any(each["busy_rates"] for each in contenders.values())
+    header = ["", "tokens/s (best)", "× Marian, tuned", "of GEMM", "MB"]
+    rows = []
+    for entry in ENTRIES:
+        found = contenders[entry.name]
+        flops = [each * result["flops_per_token"] for each in found["rates"]]
+        row = [
+            entry.label,
+            speed(found["rates"]),
+            str(paired_ratio(found["rates"], contenders[REFERENCE.name]["rates"])),
+            f"{paired_ratio(flops, gemm).median:.0%}",
+            megabytes(found["memory_bytes"]),
+        ]
+        if busy:
+            row.append(f"{paired_ratio(found['busy_rates'], found['rates']).median:.0%}")
+        rows.append(row)
+    return (
+        f"**{result['size']}**: d_model {config.d_model}, d_ff {config.d_ff}, "
+        f"{config.encoder_layers} + {config.decoder_layers} layers, {config.num_heads} heads, "
+        f"dropout {config.dropout}. {len(gemm)} rounds of {result['updates']} updates, "
+        f"{result['threads']} threads; logits differ by at most {worst:.1g}. {quietness(gemm)}\n\n"
+        + markdown([*header, "kept beside a busy program"] if busy else header, rows)
+    )

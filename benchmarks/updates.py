@@ -1,0 +1,138 @@
+"""A training contender: whole updates, each as its user would write them, run a window at a time.
+
+A contender is a generator that yields the real tokens of each update for ever.
+"""
+
+import json
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+
+from benchmarks.process import Message, Replies, give_back_memory, peak_memory_bytes
+from benchmarks.workload import TRAIN, Workload
+from regard import machine
+from regard.models.transformer import Transformer
+from regard.text.tokenizer import PAD
+from regard.training.loop import Position, TrainingData, training_steps
+from regard.training.optimizer import build_optimizer
+from regard.training.run import objective_for
+from regard.training.team import ALONE, Team, assembled
+
+Updates = Iterator[int]
+GEMM_WIDTH = 2048
+
+
+def regard_updates(workload: Workload, size: str, members: Team) -> Updates:
+    """What `regard train` runs, alone or in a team of processes."""
+    machine.keep_big_buffers()
+    model = workload.first_model(size).train()
+    objective = objective_for(workload.recipe, torch.device("cpu"), torch.float32)
+    optimizer, data = build_optimizer(model, TRAIN), workload.data(members)
+    for report in training_steps(model, optimizer, objective, data, TRAIN, 1, Position()):
+        yield report.tokens
+
+
+def plain_updates(model: nn.Module, data: TrainingData) -> Updates:
+    """The loop that a careful user of another library writes."""
+    from benchmarks.peers import logits_of
+
+    optimizer = torch.optim.Adam(
+        model.parameters(),
+        lr=TRAIN.learning_rate,
+        betas=TRAIN.adam_betas,
+        eps=TRAIN.adam_epsilon,
+        fused=True,
+    )
+    loss_of = nn.CrossEntropyLoss(ignore_index=PAD, label_smoothing=TRAIN.label_smoothing)
+    position = Position()
+    while True:
+        (rows,), position = data.next(position, 1)
+        batch = data.batch(rows)
+        optimizer.zero_grad()
+        logits = logits_of(model, batch)
+        loss_of(logits.flatten(0, 1), batch.labels.flatten()).backward()
+        optimizer.step()
+        yield batch.tokens
+
+
+def products() -> Updates:
+    """Not a contender: large float32 products, whose speed is the most that any could reach."""
+    a, b, c = torch.randn(3, GEMM_WIDTH, GEMM_WIDTH)
+    while True:
+        torch.mm(a, b, out=c)
+        yield 2 * GEMM_WIDTH**3
+
+
+def peer(kind: str, ours: Transformer, data: TrainingData) -> tuple[nn.Module, float]:
+    """Another library's model with our weights, and how far its logits are from ours."""
+    from benchmarks import peers
+
+    build: Callable[[Transformer], nn.Module] = {
+        "hugging-face": peers.hugging_face,
+        "torch": peers.TorchTransformer,
+    }[kind]
+    theirs = build(ours)
+    # A sentence from each of several batches: of unlike lengths, so that the masks matter.
+    batches, _ = data.next(Position(), 8)
+    rows = np.array([batch[0] for batch in batches])
+    return theirs, peers.logit_difference(ours, theirs, data.batch(rows))
+
+
+def begin(job: Message, members: Team) -> tuple[Updates, float]:
+    """The contender that a job names, and the difference of its logits."""
+    torch.set_num_threads(job["threads"])
+    if job["kind"] == "gemm":
+        return products(), 0.0
+    workload = Workload(Path(job["folder"]))
+    if job["kind"] == "regard":
+        return regard_updates(workload, job["size"], members), 0.0
+    data = workload.data(ALONE)
+    theirs, difference = peer(job["kind"], workload.first_model(job["size"]), data)
+    return plain_updates(theirs.train(), data), difference
+
+
+def lead(replies: Replies, updates: Updates, difference: float, members: Team) -> None:
+    """Answer until nobody asks any more."""
+
+    def window(request: Message) -> Message:
+        members.from_leader(1 + request["updates"])
+        next(updates)  # takes back the memory that was given away, and is not timed
+        started = time.perf_counter()
+        work = sum(islice(updates, request["updates"]))
+        seconds = time.perf_counter() - started
+        return {"work": work, "seconds": seconds, "memory_bytes": peak_memory_bytes()}
+
+    replies.serve({"difference": difference, **window({"updates": 1})}, window)
+    members.from_leader(0)
+
+
+def follow(updates: Updates, members: Team) -> None:
+    """As many updates as the leader says. Going on until it is waited for, a process would take
+    the time of another contender's window.
+    """
+    while count := int(members.from_leader(0)):
+        deque(islice(updates, count), maxlen=0)
+        give_back_memory()
+
+
+def main() -> None:
+    replies = Replies()
+    job = json.loads(sys.argv[1])
+    command = [sys.executable, "-m", "benchmarks.updates", sys.argv[1]]
+    with assembled(command, job["processes"]) as members:
+        updates, difference = begin(job, members)
+        if members.leads:
+            lead(replies, updates, difference, members)
+        else:
+            follow(updates, members)
+
+
+if __name__ == "__main__":
+    main()

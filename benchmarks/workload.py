@@ -1,0 +1,121 @@
+"""What every contender is given: the same ids in the same batches, the same first weights."""
+
+import gzip
+import hashlib
+import os
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from benchmarks.process import ROOT
+from benchmarks.sizes import SIZES
+from regard.checkpoint import Run
+from regard.data import phrasebook
+from regard.data.batches import Batches
+from regard.models.transformer import Transformer
+from regard.plan import training_flops
+from regard.recipe import DataSection, Recipe, TokenizerSection, TrainSection
+from regard.training import prepare
+from regard.training.loop import TrainingData
+from regard.training.team import Team
+
+MULTI30K = Path(os.environ.get("REGARD_DATA", ROOT.parent / "shared" / "data")) / "multi30k"
+
+# The rate is small and constant, since only the work of an update matters here.
+TRAIN = TrainSection(
+    batch_tokens=4096,
+    learning_rate=1e-4,
+    schedule="constant",
+    warmup_steps=0,
+    clip_norm=0,
+    label_smoothing=0.1,
+    adam_betas=(0.9, 0.98),
+    adam_epsilon=1e-9,
+    precision="float32",
+    device="cpu",
+)
+VOCABULARY = 8000
+
+
+def default_pairs() -> list[Path]:
+    """Multi30k where it is, else nothing: the built-in corpus."""
+    files = [MULTI30K / "train.en.gz", MULTI30K / "train.de.gz"]
+    return files if all(file.exists() for file in files) else []
+
+
+def prepare_pairs(pairs: Sequence[Path], work: Path) -> Path:
+    """A folder with a recipe, a tokenizer and the ids of the pairs; made once."""
+    data = (
+        DataSection(train=tuple(str(path.resolve()) for path in pairs))
+        if pairs
+        else DataSection(builtin="phrasebook")
+    )
+    name = "-".join(path.name for path in pairs) or "phrasebook"
+    digest = hashlib.sha256(data.model_dump_json().encode()).hexdigest()[:8]
+    run = Run(work / f"{name}-{digest}")
+    if (run.training / "data" / "valid.jsonl").exists():
+        return run.folder
+    run.training.mkdir(parents=True, exist_ok=True)
+    recipe = Recipe(
+        data=data,
+        tokenizer=TokenizerSection(vocabulary_size=VOCABULARY),
+        model=SIZES["tiny"],
+        train=TRAIN,
+    )
+    split = prepare.Split.of(recipe, prepare.survey(prepare.corpus(data)).pairs)
+    tokenizers = prepare.learn_tokenizers(recipe, split)
+    run.save_recipe(recipe)
+    run.save_tokenizers(tokenizers)
+    prepare.encode_pairs(run, recipe, split, tokenizers)
+    return run.folder
+
+
+class Workload:
+    """A prepared folder, opened by each process for itself."""
+
+    def __init__(self, folder: Path) -> None:
+        run = Run.open(folder)
+        tokenizers = run.tokenizers()
+        prepared = prepare.load_prepared(run, tokenizers)
+        if prepared is None:
+            raise SystemExit(f"{folder}: not complete; delete it and start again")
+        self.recipe = run.recipe()
+        self.ids = prepared.train
+        self.vocabulary = len(tokenizers.source)
+
+    def data(self, members: Team) -> TrainingData:
+        lengths = self.ids.source_lengths, self.ids.target_lengths
+        return TrainingData(self.ids, Batches(*lengths, TRAIN.batch_tokens, seed=1), members)
+
+    def first_model(self, size: str) -> Transformer:
+        """regard's model with weights that every process draws alike."""
+        torch.manual_seed(1)
+        return Transformer(SIZES[size], self.vocabulary, self.vocabulary)
+
+    def flops_per_token(self, size: str) -> float:
+        """Of source and target tokens together, in the proportion the corpus has them."""
+        sides = [
+            np.array(each, float) for each in (self.ids.source_lengths, self.ids.target_lengths)
+        ]
+        tokens = [float(lengths.sum()) for lengths in sides]
+        # The mean over tokens, which is what attention meets, not that over sentences.
+        lengths = [float((lengths**2).sum() / lengths.sum()) for lengths in sides]
+        return training_flops(SIZES[size], self.vocabulary, *tokens, *lengths) / sum(tokens)
+
+
+def held_out_sentences(run: Run, file: Path | None, count: int) -> list[str]:
+    """Sources that the run has not been trained on."""
+    data = run.recipe().data
+    if file is None and data.builtin == "phrasebook":
+        return [pair.source for pair in islice(phrasebook.pairs("test"), count)]
+    if file is None:
+        language = data.languages[0] if data.languages else "en"
+        file = MULTI30K / f"test_2016_flickr.{language}.gz"
+    if not file.exists():
+        raise SystemExit(f"{file}: no such file; name sentences to translate with --sentences")
+    content = file.read_bytes()
+    text = (gzip.decompress(content) if file.suffix == ".gz" else content).decode()
+    return text.split("\n")[:count]

@@ -1,0 +1,287 @@
+"""Search with CTranslate2, on a CPU faster than PyTorch, and without loading it.
+
+The rules are those of `decode.beam`, and so are the outputs, up to rounding: each core translates
+batches of its own. What CTranslate2 cannot do by our rules is left to another engine.
+"""
+
+import hashlib
+import json
+import math
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from regard.engines import Engine
+from regard.engines.batches import batches_by_length
+from regard.errors import RegardError, RequestError
+from regard.hypothesis import Hypothesis
+from regard.search import Search
+from regard.text.tokenizer import END, PAD, SPECIALS, START, Tokenizers
+
+# Raised when folders written before can no longer be used.
+LAYOUT = 1
+FACTS = "regard.json"
+LONGEST_HEADER = 4 << 20
+
+# What one core translates together: source pieces, padding included, and by type of the products
+# sentences and hypotheses. Measured on short sentences.
+BATCH_PIECES = 4096
+BATCH = {"float32": (128, 320), "int8": (32, 160)}
+
+
+class Output(NamedTuple):
+    pieces: list[str]  # without END
+    finished: bool
+
+
+class CTranslate2:
+    """The engine over a converted run. `otherwise` gives the engine for what it cannot do."""
+
+    def __init__(
+        self, folder: Path, *, int8: bool = False, otherwise: Callable[[], Engine] | None = None
+    ) -> None:
+        import ctranslate2
+
+        facts = json.loads((folder / FACTS).read_bytes())
+        self.defaults = Search(**facts["search"])
+        self.longest_source: int = facts["longest_source"]
+        self.tokenizers = Tokenizers.load(folder)
+        self._positions: int | None = facts["positions"]
+        self._positions_end: bool = facts["positions_end"]
+        self._otherwise = otherwise
+        self._type = "int8" if int8 else "float32"
+        source, target = self.tokenizers
+        self._source_pieces = source.pieces(range(len(source)))
+        self._target_ids = {piece: i for i, piece in enumerate(target.pieces(range(len(target))))}
+        # Short sentences make small products: a batch for each core, not a product on all cores.
+        self._translator = ctranslate2.Translator(
+            str(folder),
+            device="cpu",
+            compute_type=self._type,
+            inter_threads=own_cores(),
+            intra_threads=1,
+            max_queued_batches=-1,
+        )
+
+    @classmethod
+    def of_run(
+        cls, folder: Path, *, int8: bool = False, otherwise: Callable[[], Engine] | None = None
+    ) -> "CTranslate2":
+        """The engine of a run, converted at the first use and kept in the run's folder `engines`,
+        under a name that changes when the run does.
+        """
+        require_package()
+        kept = folder / "engines" / f"ctranslate2-{fingerprint(folder)}"
+        if kept.is_dir():
+            try:
+                return cls(kept, int8=int8, otherwise=otherwise)
+            except (OSError, RuntimeError, LookupError, TypeError, ValueError, RegardError):
+                shutil.rmtree(kept, ignore_errors=True)  # damaged: made anew
+        from regard.engines.conversion import convert
+
+        with tempfile.TemporaryDirectory(prefix="regard-") as elsewhere:
+            try:
+                convert(folder, kept)
+                remove_older(kept)
+            except OSError:  # nothing can be written there: a copy for this time only
+                kept = Path(elsewhere, kept.name)
+                convert(folder, kept)
+            return cls(kept, int8=int8, otherwise=otherwise)
+
+    def search(
+        self, sources: Sequence[list[int]], prefixes: Sequence[list[int]], search: Search
+    ) -> list[list[Hypothesis]]:
+        if (other := self._other(sources, prefixes, search)) is not None:
+            return other.search(sources, prefixes, search)
+        outputs = self._outputs(sources, search)
+        scored = self._scored(sources, outputs, search)
+        return [sorted(each, key=lambda one: (not one.finished, -one.score)) for each in scored]
+
+    def best(
+        self, sources: Sequence[list[int]], prefixes: Sequence[list[int]], search: Search
+    ) -> list[list[int]]:
+        if (other := self._other(sources, prefixes, search)) is not None:
+            return other.best(sources, prefixes, search)
+        ids = self._target_ids
+        return [[ids[piece] for piece in each[0].pieces] for each in self._outputs(sources, search)]
+
+    def _other(
+        self, sources: Sequence[list[int]], prefixes: Sequence[list[int]], search: Search
+    ) -> Engine | None:
+        """The engine to ask instead, if this one cannot answer by our rules."""
+        # CTranslate2 divides what it forbids, or forces, among the tokens that are left, so that
+        # scores are no longer the model's. For PAD, UNKNOWN and START that is next to nothing.
+        reasons = {
+            "draw at random": search.temperature is not None,
+            "keep to a minimum length": search.min_length > 0,
+            "forbid repetitions": search.no_repeat_ngram > 0,
+            "begin with a prefix": any(prefixes),
+            f"keep {search.beam_size} hypotheses": 2 * search.beam_size
+            > len(self._target_ids) - len(SPECIALS),
+            f"go beyond {self._positions} pieces": self._positions is not None
+            and max(self._limits(sources, search), default=0) > self._positions,
+        }
+        reason = next((reason for reason, holds in reasons.items() if holds), None)
+        if reason is None:
+            return None
+        if self._otherwise is None:
+            raise RequestError(
+                f"engine ctranslate2: cannot {reason} by the rules of regard; use --engine torch"
+            )
+        return self._otherwise()
+
+    def _limits(self, sources: Sequence[list[int]], search: Search) -> list[int]:
+        """The most tokens of each output, END counted; of its own source, as everywhere."""
+        limits = [int(search.max_length_ratio * (len(ids) + 1)) + 20 for ids in sources]
+        if self._positions_end and self._positions is not None:
+            return [min(limit, self._positions) for limit in limits]
+        return limits
+
+    def _outputs(self, sources: Sequence[list[int]], search: Search) -> list[list[Output]]:
+        """The n_best outputs of each source, best first."""
+        limits = self._limits(sources, search)
+        found: dict[int, list[list[str]]] = {}
+        # A batch has one limit, the largest in it. All outputs of the beam are asked for, since
+        # the longest of them tells how far a search went, and so whether it went too far.
+        for row, outputs in self._translate(
+            sources, self._batches(sources, limits, search), search
+        ):
+            if search.beam_size == 1:
+                found[row] = [outputs[0][: limits[row]]]
+            elif all(map(ends, outputs)) and max(map(len, outputs)) <= limits[row]:
+                found[row] = outputs
+        cut = sorted(set(range(len(sources))) - found.keys(), key=limits.__getitem__)
+        again = ((list(rows), limit) for limit, rows in groupby(cut, key=limits.__getitem__))
+        # At its limit a search closes a whole beam, beside fewer than a beam of outputs that ended
+        # earlier. With patience for two beams all of them are given, and those that ended go first.
+        for row, outputs in self._translate(sources, again, search, beams=2):
+            found[row] = sorted(outputs, key=lambda each: not ends(each))
+        return [
+            [
+                Output(each[:-1], True) if ends(each) else Output(each, False)
+                for each in found[row][: search.n_best]
+            ]
+            for row in range(len(sources))
+        ]
+
+    def _batches(
+        self, sources: Sequence[list[int]], limits: Sequence[int], search: Search
+    ) -> Iterator[tuple[list[int], int]]:
+        """Rows with the limit of their batch; at least two batches a core, so that none waits."""
+        share = math.ceil(len(sources) / (2 * self._translator.num_translators))
+        sentences, hypotheses = BATCH[self._type]
+        most = max(1, min(share, sentences, hypotheses // search.beam_size))
+        for rows in batches_by_length([len(ids) + 1 for ids in sources], BATCH_PIECES, most):
+            yield rows, max(limits[row] for row in rows)
+
+    def _translate(
+        self,
+        sources: Sequence[list[int]],
+        batches: Iterable[tuple[list[int], int]],
+        search: Search,
+        beams: int = 1,
+    ) -> Iterator[tuple[int, list[list[str]]]]:
+        """Rows and their outputs by score, END included; a batch has its rows and its limit."""
+        pending: list[tuple[int, Any]] = []
+        for rows, limit in batches:
+            results = self._translator.translate_batch(
+                [self._pieces(sources[row]) for row in rows],
+                asynchronous=True,
+                beam_size=search.beam_size,
+                num_hypotheses=beams * search.beam_size,
+                patience=beams,
+                # At 0 CTranslate2 stops sooner; this is as good as 0 and does not.
+                length_penalty=search.length_penalty or 1e-30,
+                disable_unk=True,
+                suppress_sequences=[[SPECIALS[PAD]], [SPECIALS[START]]],
+                return_end_token=True,
+                max_input_length=0,
+                max_decoding_length=limit,
+                min_decoding_length=0,
+            )
+            pending += zip(rows, results, strict=True)
+        for row, result in pending:
+            yield row, result.result().hypotheses
+
+    def _scored(
+        self, sources: Sequence[list[int]], outputs: list[list[Output]], search: Search
+    ) -> list[list[Hypothesis]]:
+        """The model's own log-probabilities, by one pass over what was found."""
+        pairs = [(row, output) for row, each in enumerate(outputs) for output in each]
+        results = self._translator.score_batch(
+            [self._pieces(sources[row]) for row, _ in pairs],
+            [output.pieces for _, output in pairs],
+            max_batch_size=BATCH_PIECES,
+            batch_type="tokens",
+            max_input_length=0,
+        )
+        scored: list[list[Hypothesis]] = [[] for _ in sources]
+        for (row, output), result in zip(pairs, results, strict=True):
+            count = len(output.pieces) + output.finished
+            values: list[float] = result.log_probs[:count]
+            scored[row].append(
+                Hypothesis(
+                    tokens=[self._target_ids[piece] for piece in output.pieces],
+                    log_probabilities=values,
+                    score=sum(values) / count**search.length_penalty,
+                    finished=output.finished,
+                )
+            )
+        return scored
+
+    def _pieces(self, ids: list[int]) -> list[str]:
+        table = self._source_pieces
+        return [table[index] for index in ids]
+
+
+def ends(pieces: list[str]) -> bool:
+    return pieces[-1] == SPECIALS[END]
+
+
+def remove_older(kept: Path) -> None:
+    for other in kept.parent.glob("ctranslate2-*"):
+        if other != kept:
+            shutil.rmtree(other, ignore_errors=True)
+
+
+def own_cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def require_package() -> None:
+    try:
+        import ctranslate2  # noqa: F401
+    except ImportError as error:
+        raise RequestError(
+            f"engine ctranslate2: the package cannot be loaded ({error}); "
+            "install regard[fast] or use --engine torch"
+        ) from None
+
+
+def graphics_cards() -> int:
+    """How many CUDA devices there are, as CTranslate2 sees it: without loading PyTorch."""
+    try:
+        import ctranslate2
+    except ImportError:
+        return 0
+    count: int = ctranslate2.get_cuda_device_count()
+    return count
+
+
+def fingerprint(folder: Path) -> str:
+    """Changes with everything a conversion comes from. The weights are told by the header of their
+    file, which holds their checksum.
+    """
+    digest = hashlib.sha256(f"layout {LAYOUT}".encode())
+    with (folder / "model.safetensors").open("rb") as file:
+        size = int.from_bytes(file.read(8), "little")
+        digest.update(file.read(min(size, LONGEST_HEADER)))
+    for path in (folder / "recipe.toml", *sorted(folder.glob("*tokenizer.json"))):
+        digest.update(f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}".encode())
+    return digest.hexdigest()[:16]

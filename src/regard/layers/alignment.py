@@ -1,0 +1,83 @@
+"""What a recurrent decoder knows of the source at each step: a context c_i = Σ_j α_ij h_j.
+
+Shapes: B sentences, Q questions, S source positions, d width.
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+
+class Memory(NamedTuple):
+    """The source as attention sees it, made once for each sentence."""
+
+    keys: Tensor  # [B, S, d], what questions are compared with
+    values: Tensor  # [B, S, d], the encoder's states h_j
+    bias: Tensor  # [B, 1, S], added to scores: 0 at real positions, the lowest number at padding
+
+    def select(self, sentences: Tensor) -> "Memory":
+        return Memory(self.keys[sentences], self.values[sentences], self.bias[sentences])
+
+
+class StateAttention(nn.Module):
+    """Over the states of an encoder: scores become weights, weights a mean of the states."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        # A list here collects the weights of each call; see inspect.maps.
+        self.record: list[Tensor] | None = None
+
+    def mean(self, scores: Tensor, memory: Memory) -> Tensor:
+        """e [B, Q, S] → contexts [B, Q, d]"""
+        weights = (scores + memory.bias).softmax(dim=-1)
+        if self.record is not None:
+            self.record.append(weights[:, None])  # as one head
+        return weights @ memory.values
+
+
+class AdditiveAttention(StateAttention):
+    """e_ij = v · tanh(W s_{i-1} + U h_j): a small feed-forward network (Bahdanau et al. 2015)."""
+
+    def __init__(self, d_model: int) -> None:
+        super().__init__()
+        self.query_projection = nn.Linear(d_model, d_model, bias=False)
+        self.key_projection = nn.Linear(d_model, d_model)
+        self.score = nn.Linear(d_model, 1, bias=False)
+
+    def remember(self, states: Tensor, mask: Tensor, last: Tensor) -> Memory:
+        return Memory(self.key_projection(states), states, padding_bias(mask, states))
+
+    def forward(self, query: Tensor, memory: Memory) -> Tensor:
+        question = self.query_projection(query)[:, :, None]
+        mixed = (question + memory.keys[:, None]).tanh()  # [B, Q, S, d]
+        return self.mean(mixed @ self.score.weight[0], memory)
+
+
+class DotAttention(StateAttention):
+    """e_ij = s_i · h_j, which needs no weights of its own (Luong et al. 2015, "dot")."""
+
+    def remember(self, states: Tensor, mask: Tensor, last: Tensor) -> Memory:
+        return Memory(states, states, padding_bias(mask, states))
+
+    def forward(self, query: Tensor, memory: Memory) -> Tensor:
+        return self.mean(query @ memory.keys.transpose(1, 2), memory)
+
+
+class NoAttention(nn.Module):
+    """The last state of the encoder, whatever the question (Cho et al. 2014): a memory of one
+    position, so there is nothing to choose.
+    """
+
+    def remember(self, states: Tensor, mask: Tensor, last: Tensor) -> Memory:
+        only = last[:, None]
+        return Memory(only, only, only.new_zeros(len(last), 1, 1))
+
+    def forward(self, query: Tensor, memory: Memory) -> Tensor:
+        return memory.values.expand(-1, query.size(1), -1)
+
+
+def padding_bias(mask: Tensor, states: Tensor) -> Tensor:
+    """[B, S], True at real positions → [B, 1, S] in the type of the states."""
+    bias = torch.zeros_like(mask, dtype=states.dtype)
+    return bias.masked_fill_(~mask, torch.finfo(states.dtype).min)[:, None]

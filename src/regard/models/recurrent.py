@@ -1,0 +1,277 @@
+"""The recurrent encoder-decoder, with and without attention.
+
+    attention = "none"      Cho et al. 2014: the encoder's last state begins the decoder, which
+                            reads it again at each step
+    attention = "additive"  Bahdanau et al. 2015: before a step, the last state searches the source
+    attention = "dot"       Luong et al. 2015: after a step, the new state looks at the source
+
+Shapes: B sentences, S source length, T target length, V vocabulary, R rows of a search, d d_model.
+"""
+
+import math
+import sys
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import torch
+import torch.nn.functional as F
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from torch import Tensor, nn
+
+from regard.layers.alignment import AdditiveAttention, DotAttention, Memory, NoAttention
+from regard.layers.dropout import Dropout
+from regard.layers.recurrent import (
+    Cell,
+    LayerState,
+    Nonlinearity,
+    RecurrentEncoder,
+    RecurrentStack,
+)
+
+
+class RecurrentConfig(BaseModel):
+    """Of the size of Bahdanau's and Luong's models by default, but for their vocabularies."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: Literal["recurrent"] = "recurrent"
+    cell: Cell = "lstm"
+    # What a plain RNN does with its sum; gated cells have their own.
+    nonlinearity: Nonlinearity = "tanh"
+    encoder_layers: int = Field(default=1, ge=1, le=200)
+    decoder_layers: int = Field(default=1, ge=1, le=200)
+    # The width of embeddings, states and features; two directions of the encoder share it.
+    d_model: int = Field(default=1000, ge=2, le=65536)
+    bidirectional: bool = True
+    dropout: float = Field(default=0.2, ge=0, lt=1)
+    attention: Literal["none", "additive", "dot"] = "additive"
+    # With "dot": each step also reads what the last one made of its context (Luong et al., §3.3).
+    input_feeding: bool = False
+    tied_embeddings: Literal["all", "output", "none"] = "all"
+
+    @model_validator(mode="after")
+    def fits_together(self) -> "RecurrentConfig":
+        if self.bidirectional and self.d_model % 2:
+            raise ValueError(
+                f"d_model = {self.d_model} is odd, and two directions share it; "
+                "make it even or set bidirectional = false"
+            )
+        if self.input_feeding and self.attention != "dot":
+            raise ValueError(
+                f'input_feeding goes with attention = "dot", it is "{self.attention}", '
+                "which reads its context at every step anyway"
+            )
+        if self.nonlinearity != "tanh" and self.cell != "rnn":
+            raise ValueError(
+                f'nonlinearity = "{self.nonlinearity}" is for cell = "rnn"; leave it out '
+                f'with "{self.cell}"'
+            )
+        return self
+
+    def summary(self) -> str:
+        plain = f" ({self.nonlinearity})" if self.cell == "rnn" else ""
+        reading = "bidirectional" if self.bidirectional else "left to right"
+        looking = {"none": "no attention", "additive": "additive attention"}.get(
+            self.attention, "dot-product attention"
+        )
+        feeding = ", input feeding" if self.input_feeding else ""
+        return (
+            f"recurrent, {self.cell}{plain}, {self.encoder_layers} + {self.decoder_layers} layers, "
+            f"d_model {self.d_model}, {reading}, {looking}{feeding}"
+        )
+
+
+@dataclass(frozen=True)
+class RecurrentState:
+    """What one step hands to the next. R rows: the hypotheses of B sentences, adjacent, R / B each;
+    the source stands once for each sentence.
+    """
+
+    layers: list[LayerState]  # of the decoder: (h,) or (h, c), each [R, d]
+    memory: Memory  # [B, S, d]
+    fed: Tensor | None  # [R, d] with input feeding: the features of the last step
+
+    def select(self, rows: Tensor) -> "RecurrentState":
+        """The rows of a new search front, each continuing an old row."""
+        sentences = self.memory.values.size(0)
+        group = self.layers[0][0].size(0) // sentences
+        kept, counts = torch.unique_consecutive(rows // group, return_counts=True)
+        if not bool((counts == counts[0]).all()):
+            kept = rows // group
+        same = torch.equal(kept, torch.arange(sentences, device=kept.device))
+        return RecurrentState(
+            [tuple(part.index_select(0, rows) for part in layer) for layer in self.layers],
+            self.memory if same else self.memory.select(kept),
+            None if self.fed is None else self.fed.index_select(0, rows),
+        )
+
+
+class Recurrent(nn.Module):
+    def __init__(
+        self, config: RecurrentConfig, source_vocabulary: int, target_vocabulary: int
+    ) -> None:
+        super().__init__()
+        if config.tied_embeddings == "all" and source_vocabulary != target_vocabulary:
+            raise ValueError(
+                'tied_embeddings = "all" needs one vocabulary for both sides, '
+                f"these have {source_vocabulary} and {target_vocabulary} entries"
+            )
+        self.config = config
+        d_model = config.d_model
+        self.target_embedding = nn.Embedding(target_vocabulary, d_model)
+        self.source_embedding = (
+            self.target_embedding
+            if config.tied_embeddings == "all"
+            else nn.Embedding(source_vocabulary, d_model)
+        )
+        self.output = nn.Linear(d_model, target_vocabulary, bias=False)
+        if config.tied_embeddings != "none":
+            self.output.weight = self.target_embedding.weight
+        self.dropout = Dropout(config.dropout)
+        self.encoder = RecurrentEncoder(
+            config.cell,
+            d_model,
+            config.encoder_layers,
+            config.bidirectional,
+            config.dropout,
+            config.nonlinearity,
+        )
+        # Beside the last token a step reads its context or, fed, the last features.
+        reads_more = config.attention != "dot" or config.input_feeding
+        self.decoder = RecurrentStack(
+            config.cell,
+            2 * d_model if reads_more else d_model,
+            d_model,
+            config.decoder_layers,
+            config.dropout,
+            config.nonlinearity,
+        )
+        self.attention: AdditiveAttention | DotAttention | NoAttention
+        if config.attention == "additive":
+            self.attention = AdditiveAttention(d_model)
+        elif config.attention == "dot":
+            self.attention = DotAttention()
+        else:
+            self.attention = NoAttention()
+        parts = config.decoder_layers * self.decoder.layers[0].num_parts
+        self.bridge = nn.Linear(d_model, parts * d_model)
+        self.readout = nn.Linear(3 * d_model, d_model)
+        self.reset()
+
+    @property
+    def longest(self) -> int:
+        """The most positions a sequence may have: there is no limit."""
+        return sys.maxsize
+
+    def reset(self) -> None:
+        """Xavier for the products, embeddings of variance 1/d, which √d in `embed` makes 1; the
+        recurrent layers have drawn their own.
+        """
+        for module in self.modules():
+            if isinstance(module, nn.Linear):
+                nn.init.xavier_uniform_(module.weight)
+                if module.bias is not None:
+                    nn.init.zeros_(module.bias)
+        # A dict keeps the order of the draws, which a set would leave to memory addresses.
+        for weight in dict.fromkeys((self.source_embedding.weight, self.target_embedding.weight)):
+            nn.init.normal_(weight, std=self.config.d_model**-0.5)
+
+    def embed(self, embedding: nn.Embedding, ids: Tensor) -> Tensor:
+        """[…] → […, d]"""
+        return self.dropout(embedding(ids) * math.sqrt(self.config.d_model))  # type: ignore[no-any-return]
+
+    def start(self, source: Tensor, source_mask: Tensor) -> RecurrentState:
+        """The state before the first token: the source is read. s_0 = tanh(W h), h having read all
+        of it (Bahdanau et al., A.2.2).
+        """
+        states, last = self.encoder(self.embed(self.source_embedding, source), source_mask)
+        first: Tensor = self.bridge(last).tanh()
+        parts = iter(first.chunk(self.bridge.out_features // self.config.d_model, dim=-1))
+        return RecurrentState(
+            [tuple(next(parts) for _ in range(each.num_parts)) for each in self.decoder.layers],
+            self.attention.remember(states, source_mask, last),
+            torch.zeros_like(last) if self.config.input_feeding else None,
+        )
+
+    def read_out(self, y: Tensor, state: Tensor, context: Tensor) -> Tensor:
+        """What p(y_i) = g(y_{i-1}, s_i, c_i) is made of: [..., d] each → [..., d]"""
+        features = self.readout(torch.cat((y, state, context), dim=-1)).tanh()
+        return self.dropout(features)  # type: ignore[no-any-return]
+
+    def features(self, source: Tensor, source_mask: Tensor, target: Tensor) -> Tensor:
+        """[B, T, d], of which `output` makes logits: by fused kernels as far as no step needs to
+        know what the step before it looked at.
+        """
+        with full_precision(source.device):
+            state = self.start(source, source_mask)
+            y = self.embed(self.target_embedding, target)
+            if self.config.input_feeding:
+                return self.feed_each_step(y, state)
+            if self.config.attention == "additive":
+                s, context = self.search_each_step(y, state)
+            elif self.config.attention == "dot":
+                s, _ = self.decoder(y, state.layers)
+                context = self.attention(s, state.memory)
+            else:
+                context = self.attention(y, state.memory)
+                s, _ = self.decoder(torch.cat((y, context), dim=-1), state.layers)
+            return self.read_out(y, s, context)
+
+    def search_each_step(self, y: Tensor, state: RecurrentState) -> tuple[Tensor, Tensor]:
+        """Decoder states and contexts, each [B, T, d]. Only the first layer takes part in the
+        search, as in GNMT (Wu et al. 2016), so the layers above it read all of it at once; and only
+        the context's share of its input waits for the search.
+        """
+        first, own = self.decoder.layers[0], state.layers[0]
+        for_token, for_context = first.input_weight.split(self.config.d_model, dim=1)
+        states, contexts = [], []
+        for from_token in F.linear(y.transpose(0, 1), for_token, first.input_bias).unbind():
+            context = self.attention(own[0][:, None], state.memory)[:, 0]
+            own = first.advance(torch.addmm(from_token, context, for_context.T), own)
+            states.append(own[0])
+            contexts.append(context)
+        s, _ = self.decoder(torch.stack(states, dim=1), state.layers, below=1)
+        return s, torch.stack(contexts, dim=1)
+
+    def feed_each_step(self, y: Tensor, state: RecurrentState) -> Tensor:
+        """Features where each step reads those of the last, so that nothing can be done at once."""
+        made = []
+        for each in y.unbind(1):
+            features, state = self.advance(each, state)
+            made.append(features)
+        return torch.stack(made, dim=1)
+
+    def forward(self, source: Tensor, source_mask: Tensor, target: Tensor) -> Tensor:
+        """Logits [B, T, V] for the token after each target position."""
+        return self.output(self.features(source, source_mask, target))  # type: ignore[no-any-return]
+
+    def advance(self, y: Tensor, state: RecurrentState) -> tuple[Tensor, RecurrentState]:
+        """One step over the embedded tokens [R, d] → features [R, d]."""
+        if self.config.attention == "dot":
+            x = y if state.fed is None else torch.cat((y, state.fed), dim=-1)
+            s, layers = self.decoder.step(x, state.layers)
+            context = self.look(s, state.memory)
+        else:
+            context = self.look(state.layers[0][0], state.memory)
+            s, layers = self.decoder.step(torch.cat((y, context), dim=-1), state.layers)
+        features = self.read_out(y, s, context)
+        fed = None if state.fed is None else features
+        return features, replace(state, layers=layers, fed=fed)
+
+    def look(self, query: Tensor, memory: Memory) -> Tensor:
+        """Contexts [R, d] of rows that share the memories of their sentences."""
+        grouped = query.unflatten(0, (memory.values.size(0), -1))
+        return self.attention(grouped, memory).flatten(0, 1)  # type: ignore[no-any-return]
+
+    def step(self, tokens: Tensor, state: RecurrentState) -> tuple[Tensor, RecurrentState]:
+        """(y, s') = f(x, s): tokens [R] → logits [R, V] for what follows."""
+        features, state = self.advance(self.embed(self.target_embedding, tokens), state)
+        return self.output(features), state
+
+
+def full_precision(device: torch.device) -> AbstractContextManager[object]:
+    """Recurrent kernels want one type throughout, and a state rounded at each step drifts."""
+    if torch.is_autocast_enabled(device.type):
+        return torch.autocast(device.type, enabled=False)
+    return nullcontext()

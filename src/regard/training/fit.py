@@ -1,0 +1,82 @@
+"""Batches cut into pieces where memory is short: a batch too large for it would end the run."""
+
+import math
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.distributed.fsdp import FSDPModule
+
+from regard import machine
+from regard.data.batches import Indices
+from regard.errors import RunError
+from regard.training.loop import Objective, TrainingData
+
+# Of the memory that is free, this much may be taken; other programs need some, too.
+SHARE = 0.8
+# Beside what is kept for the backward pass, buffers come and go.
+WORKSPACE = 1.5
+# Weights are there already; gradients and two moments come, and a copy of each for validation.
+BYTES_PER_PARAMETER = 20
+SAMPLE_ROWS = 2
+
+
+def pieces_that_fit(model: nn.Module, objective: Objective, data: TrainingData) -> int:
+    """Into how many pieces the largest batch must be cut, measured on a few rows of it."""
+    device = next(model.parameters()).device
+    free = free_memory(device)
+    if free is None:
+        return 1
+    room = SHARE * free / (data.team.local_size if device.type == "cpu" else 1)
+    shards = data.team.size if isinstance(model, FSDPModule) else 1
+    room -= BYTES_PER_PARAMETER * sum(p.numel() for p in model.parameters()) / shards
+    if room <= 0:
+        raise RunError(
+            f"memory: {free / 1e9:.1f} GB free, not enough for the weights, gradients and moments "
+            "of this model; choose a smaller one, or spread it with train.parallel=fsdp"
+        )
+    rows = data.team.shares([largest(data)])[0].rows
+    sample = rows[np.argsort(-longest(data, rows))[:SAMPLE_ROWS]]
+    each = kept_bytes(model, objective, data, sample) / len(sample)
+    wanted = math.ceil(WORKSPACE * each * len(rows) / room)
+    return int(data.team.from_leader(min(wanted, len(rows))))
+
+
+def largest(data: TrainingData) -> Indices:
+    """The batch with the most cells, padding included."""
+    return max(
+        data.batches.epoch(0),
+        key=lambda rows: (
+            len(rows)
+            * int(data.batches.source_lengths[rows].max() + data.batches.target_lengths[rows].max())
+        ),
+    )
+
+
+def longest(data: TrainingData, rows: Indices) -> Any:
+    return data.batches.source_lengths[rows] + data.batches.target_lengths[rows]
+
+
+def kept_bytes(model: nn.Module, objective: Objective, data: TrainingData, rows: Indices) -> int:
+    """What a forward pass keeps for the backward pass."""
+    device = next(model.parameters()).device
+    own = {parameter.data_ptr() for parameter in model.parameters()}
+    kept: dict[int, int] = {}
+
+    def note(tensor: Tensor) -> Tensor:
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in own:
+            kept[storage.data_ptr()] = storage.nbytes()
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
+        loss = objective(model, data.batch(rows).to(device))
+    del loss
+    return sum(kept.values())
+
+
+def free_memory(device: torch.device) -> int | None:
+    if device.type == "cuda":
+        return torch.cuda.mem_get_info(device)[0]
+    return machine.free_memory()

@@ -1,0 +1,88 @@
+"""Gradients of a model that several processes train: PyTorch's DDP, or FSDP2 where the weights,
+gradients and moments of a model do not fit one device.
+"""
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.distributed.fsdp import FSDPModule, fully_shard, register_fsdp_forward_method
+from torch.distributed.tensor import DTensor, distribute_tensor
+from torch.nn.parallel import DistributedDataParallel
+
+from regard.data.batch import Batch
+from regard.training.team import Team
+
+
+class Gradients:
+    """Adds the gradient of a batch to that of the update, over all processes at the last one."""
+
+    def __init__(self, model: nn.Module, objective: Any, team: Team) -> None:
+        self.loss: nn.Module = WithObjective(model, objective)
+        self.together: DistributedDataParallel | FSDPModule | None = None
+        if isinstance(model, FSDPModule):
+            self.together = model
+        elif team.size > 1:
+            # Buffers are tables that each process computes for itself, and lengthens when it must.
+            DistributedDataParallel._set_params_and_buffers_to_ignore_for_model(
+                self.loss, [name for name, _ in self.loss.named_buffers()]
+            )
+            self.loss = self.together = DistributedDataParallel(
+                self.loss, gradient_as_bucket_view=True
+            )
+
+    def add(self, batch: Batch, scale: float, last: bool) -> float:
+        """The loss of a batch; `scale` times its gradient is added."""
+        waiting: AbstractContextManager[Any] = nullcontext()
+        if isinstance(self.together, FSDPModule):
+            self.together.set_requires_gradient_sync(last)
+        elif self.together is not None and not last:
+            waiting = self.together.no_sync()
+        with waiting:
+            total: Tensor = self.loss(batch)
+            (total * scale).backward()
+        return float(total.detach())
+
+
+class WithObjective(nn.Module):
+    """A model and what it is to lower as one module, which is what DDP takes."""
+
+    def __init__(self, model: nn.Module, objective: Any) -> None:
+        super().__init__()
+        self.model = model
+        self.objective = objective
+
+    def forward(self, batch: Batch) -> Tensor:
+        total: Tensor = self.objective(self.model, batch).total
+        return total
+
+
+def shard(model: nn.Module) -> None:
+    """Spread a model over the processes; each block of a stack is gathered when its turn comes."""
+    for stack in [each for each in model.children() if isinstance(each, nn.ModuleList)]:
+        for block in stack:
+            fully_shard(block)
+    fully_shard(model)
+    register_fsdp_forward_method(model, "features")
+
+
+def whole(tensor: Tensor) -> Tensor:
+    """A tensor as one piece. All processes of a team must ask for it together."""
+    return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
+
+
+def spread_like(tensor: Tensor, like: Tensor) -> Tensor:
+    """A copy on the device of another tensor, and in pieces where that one is."""
+    tensor = tensor.to(like.device, copy=True)
+    if isinstance(like, DTensor):
+        # Each process has the whole already and keeps its piece without asking the others.
+        return distribute_tensor(tensor, like.device_mesh, like.placements, src_data_rank=None)
+    return tensor
+
+
+@torch.no_grad()
+def copy_weights(model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
+    for name, parameter in model.named_parameters():
+        parameter.copy_(spread_like(tensors[name], parameter))

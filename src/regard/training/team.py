@@ -1,0 +1,207 @@
+"""The processes that train one model together; alone is a team of one.
+
+An update is the same whatever the size of the team: its batches are dealt out whole when they
+divide evenly, else each process takes every size-th row of each. PyTorch adds up the gradients.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+
+from regard import machine
+from regard.data.batches import Indices
+from regard.errors import RunError
+from regard.recipe import TrainSection
+
+# The others wait while the leader prepares the data and validates.
+PATIENCE = timedelta(hours=12)
+STORE = "REGARD_STORE"
+# Below this a second process costs more than it brings: target tokens of an update for each
+# process, and updates, since it takes seconds to start.
+WORTHWHILE_TOKENS, WORTHWHILE_STEPS = 500, 500
+
+
+@dataclass(frozen=True)
+class Share:
+    """Rows that go through the model together: a batch of an update, or a part of one."""
+
+    place: tuple[int, ...]  # which batch, which part of it, which part of that; seeds the dropout
+    rows: Indices
+    counts: bool = True  # False where there were too few rows and a process only keeps step
+
+    def part(self, index: int, count: int) -> "Share":
+        """Every count-th row."""
+        rows = self.rows[index::count]
+        if not len(rows):
+            return Share((*self.place, index), self.rows[:1], counts=False)
+        return Share((*self.place, index), rows, self.counts)
+
+
+@dataclass(frozen=True)
+class Team:
+    rank: int = 0
+    size: int = 1
+    # Of the processes on this machine: which one this is, and how many share the cores.
+    local_rank: int = 0
+    local_size: int = 1
+
+    @property
+    def leads(self) -> bool:
+        """The leader talks, validates and writes."""
+        return self.rank == 0
+
+    def shares(self, batches: Sequence[Indices]) -> list[Share]:
+        """This process's part of an update. A batch that is not split draws the same dropout
+        wherever it is computed.
+        """
+        whole = [Share((number,), rows) for number, rows in enumerate(batches)]
+        if len(batches) % self.size == 0:
+            return whole[self.rank :: self.size]
+        return [each.part(self.rank, self.size) for each in whole]
+
+    def sum(self, number: float) -> float:
+        """Over all processes, the same bits in each."""
+        if self.size == 1:
+            return number
+        tensor = torch.tensor([number], dtype=torch.float64)
+        dist.all_reduce(tensor)
+        return float(tensor)
+
+    def any(self, wish: bool) -> bool:
+        return self.sum(wish) > 0
+
+    def from_leader(self, number: float) -> float:
+        return self.sum(number if self.leads else 0.0)
+
+    @contextmanager
+    def leader_first(self) -> Iterator[None]:
+        """The others do the same after the leader, and find what it has left on the disk."""
+        if not self.leads:
+            self.sum(0)
+        yield
+        if self.leads:
+            self.sum(0)
+
+
+ALONE = Team()
+
+
+def worthwhile(train: TrainSection) -> int:
+    """How many processes to train with, if nobody says: on CPUs two of one thread are faster than
+    one of two, as long as each has enough to do between two sums of gradients.
+    """
+    if train.processes or train.threads or machine.choose_device(train.device).type != "cpu":
+        return max(1, train.processes)
+    if train.steps < WORTHWHILE_STEPS:
+        return 1
+    tokens = train.batch_tokens * train.accumulate
+    return max(1, min(machine.usable_cores(), tokens // WORTHWHILE_TOKENS))
+
+
+def launched() -> bool:
+    """Whether a launcher such as torchrun has started this process as one of several."""
+    return int(os.environ.get("WORLD_SIZE", "1")) > 1
+
+
+def leads_here() -> bool:
+    return os.environ.get("RANK", "0") == "0" or not launched()
+
+
+@contextmanager
+def assembled(command: Sequence[str], processes: int) -> Iterator[Team]:
+    """Join the processes that a launcher has started, or start the others here and lead them.
+
+    `command` is what the others run; they find their place in the environment.
+    """
+    if launched():
+        if STORE in os.environ:
+            threading.Thread(target=leave_with_leader, daemon=True).start()
+        rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+        with joined(rank, size, os.environ.get(STORE)):
+            local = int(os.environ["LOCAL_RANK"]), int(os.environ["LOCAL_WORLD_SIZE"])
+            yield Team(rank, size, *local)
+    elif processes > 1:
+        with started(command, processes) as (store, others):
+            try:
+                with joined(0, processes, store):
+                    yield Team(0, processes, 0, processes)
+            except RuntimeError as error:
+                raise RunError(lost(others, error)) from error
+    else:
+        yield ALONE
+
+
+@contextmanager
+def joined(rank: int, size: int, store: str | None) -> Iterator[None]:
+    """A process group: ours meets at a file, that of a launcher at an address."""
+    dist.init_process_group(
+        "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo",
+        init_method=f"file://{store}" if store else "env://",
+        rank=rank,
+        world_size=size,
+        timeout=PATIENCE,
+    )
+    try:
+        yield
+    finally:
+        dist.destroy_process_group()
+
+
+@contextmanager
+def started(
+    command: Sequence[str], processes: int
+) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
+    """The other processes of this machine. They leave when this one does, however it ends."""
+    os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo0" if sys.platform == "darwin" else "lo")
+    with tempfile.TemporaryDirectory(prefix="regard-") as folder:
+        store = str(Path(folder, "store"))
+        size = str(processes)
+        place = {"WORLD_SIZE": size, "LOCAL_WORLD_SIZE": size, STORE: store}
+        others = []
+        try:
+            for rank in map(str, range(1, processes)):
+                with Path(folder, f"process-{rank}.log").open("wb") as log:
+                    others.append(
+                        subprocess.Popen(
+                            command,
+                            env={**os.environ, **place, "RANK": rank, "LOCAL_RANK": rank},
+                            stdin=subprocess.PIPE,  # its end tells them that we have gone
+                            stdout=log,
+                            stderr=log,
+                            start_new_session=True,  # Ctrl-C is for the leader alone
+                        )
+                    )
+            yield store, others
+            for other in others:
+                other.wait()
+        finally:
+            for other in others:
+                other.kill()
+                other.communicate()
+
+
+def leave_with_leader() -> None:
+    sys.stdin.buffer.read()
+    os._exit(1)
+
+
+def lost(others: Sequence["subprocess.Popen[bytes]"], error: RuntimeError) -> str:
+    """What to say when the processes could not go on together."""
+    for rank, other in enumerate(others, start=1):
+        if (code := other.poll()) is not None:
+            how = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
+            return (
+                f"training process {rank} of {len(others) + 1} {how}; start the same command to go "
+                "on from the last checkpoint, with --processes 1 if memory is short"
+            )
+    return f"the training processes lost each other ({str(error).splitlines()[0]}); start again"

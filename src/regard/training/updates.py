@@ -1,0 +1,103 @@
+"""From one update to the next, with their logging, validation and saving."""
+
+from collections.abc import Callable, Generator
+from typing import Any
+
+from regard.checkpoint import Run
+from regard.errors import RunError
+from regard.recipe import Recipe
+from regard.training.events import Event, Interrupted, Saved
+from regard.training.judge import Judge
+from regard.training.loop import Objective, StepReport, TrainingData, training_steps
+from regard.training.state import TrainingState
+from regard.training.team import Team
+
+
+def update_until_done(
+    run: Run,
+    recipe: Recipe,
+    state: TrainingState,
+    data: TrainingData,
+    objective: Objective,
+    judge: Judge | None,
+    stop: Callable[[], bool],
+) -> Generator[Event, None, bool]:
+    """Updates to the end, or False when asked to stop. Only the leader of a team has a judge."""
+    train, progress, members = recipe.train, state.progress, data.team
+    steps = training_steps(
+        state.model, state.optimizer, objective, data, train, recipe.seed, progress.position
+    )
+    while not done(state, recipe):
+        if members.any(stop()):
+            saved = state.step == 0 or run.checkpoint_path(state.step).exists()
+            if not members.from_leader(saved):
+                yield save(run, recipe, state, members)
+            yield Interrupted(state.step)
+            return False
+        report = next(steps)
+        note_step(report, state)
+        if judge and (report.skipped or report.step % train.log_every == 0 or report.step == 1):
+            judge.log.write("step", report.step, logged(report))
+        yield report
+        if progress.skipped_in_a_row >= train.max_skipped:
+            raise RunError(
+                f"{progress.skipped_in_a_row} updates in a row had a loss or gradient that is not "
+                f"finite (step {report.step}); lower train.learning_rate, lengthen "
+                "train.warmup_steps or set train.clip_norm, and start again in another folder"
+            )
+        if report.step % train.eval_every == 0 or report.step == train.steps:
+            weights = state.judged_weights()
+            if judge:
+                yield judge.judge(weights)
+            progress.stale = int(members.from_leader(progress.stale))
+        if report.step % train.save_every == 0 or done(state, recipe):
+            yield save(run, recipe, state, members)
+    return True
+
+
+def done(state: TrainingState, recipe: Recipe) -> bool:
+    patience = recipe.train.patience
+    return state.step >= recipe.train.steps or 0 < patience <= state.progress.stale
+
+
+def note_step(report: StepReport, state: TrainingState) -> None:
+    """Count an update and follow it with the average."""
+    progress = state.progress
+    progress.position = report.position
+    progress.tokens += report.tokens
+    progress.seconds += report.seconds
+    progress.skipped += report.skipped
+    progress.skipped_in_a_row = progress.skipped_in_a_row + 1 if report.skipped else 0
+    if state.average is not None and not report.skipped:
+        state.average.update(state.model, report.step)
+
+
+def save(run: Run, recipe: Recipe, state: TrainingState, members: Team) -> Saved:
+    """All gather what is to be saved, the leader writes it."""
+    tensors = state.tensors()
+    if members.leads:
+        state.save(run, tensors)
+        drop_old_checkpoints(run, recipe)
+    return Saved(state.step, run.checkpoint_path(state.step))
+
+
+def drop_old_checkpoints(run: Run, recipe: Recipe) -> None:
+    """Keep the newest; what an interruption saved between two regular ones goes first."""
+    paths = run.checkpoints()
+    regular = [p for p in paths if int(p.stem.partition("-")[2]) % recipe.train.save_every == 0]
+    kept = {*regular[-recipe.train.keep :], paths[-1]}
+    for path in paths:
+        if path not in kept:
+            path.unlink(missing_ok=True)
+
+
+def logged(report: StepReport) -> dict[str, Any]:
+    return {
+        "epoch": report.position.epoch,
+        "loss": report.loss,
+        "learning_rate": report.learning_rate,
+        "grad_norm": report.grad_norm,
+        "tokens": report.tokens,
+        "seconds": round(report.seconds, 4),
+        "skipped": report.skipped,
+    }

@@ -1,0 +1,36 @@
+"""What the screen says of speed."""
+
+from pathlib import Path
+
+import pytest
+
+from regard.cli.display import TrainingScreen
+from regard.training.events import Estimate
+
+
+def expected(peak_flops: float) -> Estimate:
+    return Estimate(
+        parameters=1000,
+        vocabulary=400,
+        steps=100,
+        batches_per_epoch=10,
+        tokens_per_second=11_400.0,
+        seconds=60.0,
+        memory_bytes=10**9,
+        flops_per_token=1e7,
+        peak_flops=peak_flops,
+    )
+
+
+def test_the_share_of_the_peak_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    screen = TrainingScreen(Path("run"))
+    assert screen.speed(11_400) == "11,400 tokens/s"  # nothing is known before the estimate
+    screen.show(expected(peak_flops=240e9))
+    assert "11,400 tokens/s (48 % of peak)" in capsys.readouterr().err
+    assert screen.speed(5_700) == "5,700 tokens/s (24 % of peak)"
+
+
+def test_a_peak_that_was_not_measured_is_not_told() -> None:
+    screen = TrainingScreen(Path("run"))
+    screen.show(expected(peak_flops=0.0))
+    assert screen.speed(11_400) == "11,400 tokens/s"

@@ -1,0 +1,161 @@
+"""What the benchmark rests on: its contenders are the same model, its arithmetic is right."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import nn
+from torch.testing import assert_close
+
+from benchmarks import peers
+from benchmarks.process import environment
+from benchmarks.summary import markdown, paired_ratio, put, quietness
+from regard.data.batch import Batch, batch_pairs
+from regard.models.transformer import Transformer, TransformerConfig
+from regard.objectives import translation
+
+Build = Callable[[Transformer], nn.Module]
+PAD = 0
+# Of unlike lengths on both sides, so that a wrong mask is seen.
+SOURCES = [[5, 9, 12, 7, 7, 21, 3], [8, 3], [11, 4, 6, 3]]
+TARGETS = [[6, 6, 13, 3], [20, 9, 4, 17, 8, 3], [3]]
+
+
+@pytest.fixture
+def batch() -> Batch:
+    return batch_pairs(SOURCES, TARGETS)
+
+
+def model(norm: str = "post", dropout: float = 0.0) -> Transformer:
+    torch.manual_seed(1)
+    config = TransformerConfig(
+        encoder_layers=2,
+        decoder_layers=3,
+        d_model=16,
+        d_ff=24,
+        num_heads=4,
+        dropout=dropout,
+        norm=norm,
+    )
+    ours = Transformer(config, 23, 23)
+    # Biases begin as zeros and norms as ones, which would hide that they were not copied.
+    with torch.no_grad():
+        for parameter in ours.parameters():
+            if parameter.dim() == 1:
+                parameter.add_(torch.randn_like(parameter) / 4)
+    return ours
+
+
+PEERS = [
+    pytest.param(peers.hugging_face, "post", id="marian"),
+    pytest.param(peers.hugging_face, "pre", id="pegasus"),
+    pytest.param(peers.TorchTransformer, "post", id="torch"),
+]
+
+
+@pytest.mark.parametrize(("build", "norm"), PEERS)
+def test_a_peer_has_our_logits_and_our_loss(build: Build, norm: str, batch: Batch) -> None:
+    ours = model(norm)
+    theirs = build(ours)
+    assert peers.logit_difference(ours, theirs, batch) < 1e-5
+    loss_of = nn.CrossEntropyLoss(ignore_index=PAD, label_smoothing=0.1)
+    theirs_say = loss_of(peers.logits_of(theirs, batch).flatten(0, 1), batch.labels.flatten())
+    loss = translation(ours, batch, 0.1)
+    assert_close(theirs_say, loss.total / loss.count, rtol=1e-5, atol=0)
+
+
+@pytest.mark.parametrize(("build", "norm"), PEERS)
+def test_a_peer_that_differs_in_one_weight_is_refused(
+    build: Build, norm: str, batch: Batch
+) -> None:
+    ours = model(norm)
+    theirs = build(ours)
+    for name, parameter in theirs.named_parameters():
+        # Biases of keys cancel in the softmax, and the positions are not copied from us.
+        if not parameter.requires_grad or name.endswith("k_proj.bias"):
+            continue
+        with torch.no_grad():
+            before = parameter.clone()
+            parameter.add_(torch.randn_like(parameter))
+        with pytest.raises(SystemExit, match="logits differ"):
+            peers.logit_difference(ours, theirs, batch)
+        with torch.no_grad():
+            parameter.copy_(before)
+    assert peers.logit_difference(ours, theirs, batch) < 1e-5
+
+
+def without_dropout(model: nn.Module, batch: Batch) -> tuple[int, torch.Tensor]:
+    """How often a model in training calls dropout, and what it says when that does nothing."""
+    calls = 0
+
+    def ours(x: torch.Tensor, threshold: int) -> torch.Tensor:
+        nonlocal calls
+        calls += 1
+        return x
+
+    def torchs(
+        x: torch.Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+    ) -> torch.Tensor:
+        nonlocal calls
+        calls += training and p > 0
+        return x
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("regard.layers.dropout._Dropout.apply", ours)
+        patch.setattr(nn.functional, "dropout", torchs)
+        logits = peers.logits_of(model.train(), batch)
+    return calls, logits
+
+
+@pytest.mark.parametrize("build", [peers.hugging_face, peers.TorchTransformer])
+def test_a_peer_drops_at_our_places_and_nowhere_else(build: Build, batch: Batch) -> None:
+    ours = model(dropout=0.3)
+    calls, logits = without_dropout(ours, batch)
+    their_calls, their_logits = without_dropout(build(ours), batch)
+    assert their_calls == calls > 0
+    # Attention drops inside its own kernel, where a call is not seen but the result would be.
+    assert_close(their_logits[batch.label_mask], logits[batch.label_mask], rtol=0, atol=1e-5)
+
+
+def test_a_ratio_is_of_the_windows_of_a_round() -> None:
+    # Twice as fast in two rounds of three, though the medians of the speeds are the same.
+    assert paired_ratio([2, 20, 8], [1, 10, 8]).median == 2
+    always = paired_ratio([2, 20, 8], [1, 10, 4])
+    assert (always.median, always.low, always.high) == (2, 2, 2)
+
+
+def test_an_interval_holds_the_median_and_grows_with_the_spread() -> None:
+    narrow = paired_ratio([1.9, 2.0, 2.1, 2.0, 2.0], [1] * 5)
+    wide = paired_ratio([1.0, 2.0, 3.0, 1.5, 2.5], [1] * 5)
+    for each in (narrow, wide):
+        assert each.low < each.median == 2 < each.high
+    assert wide.high - wide.low > narrow.high - narrow.low
+    assert wide.low >= 1
+    assert wide.high <= 3
+
+
+def test_a_machine_that_changed_its_speed_was_not_quiet() -> None:
+    assert "not quiet" in quietness([200e9, 150e9])
+    assert "not quiet" not in quietness([200e9, 190e9])
+
+
+def test_a_table_takes_the_place_of_the_old_one_and_of_nothing_else() -> None:
+    document = "a\n<!-- x -->\nold\n<!-- /x -->\nb\n<!-- y -->\nkept\n<!-- /y -->\n"
+    table = markdown(["", "speed"], [["regard", r"\\1 is no group"]])
+    once = put(document, "x", table)
+    assert once == document.replace("old", table)
+    assert put(once, "x", table) == once
+    with pytest.raises(SystemExit, match="<!-- z -->"):
+        put(document, "z", table)
+
+
+def test_the_tuning_of_the_surroundings_reaches_no_contender(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    monkeypatch.setenv("GOMP_SPINCOUNT", "7")
+    monkeypatch.setenv("MALLOC_TOP_PAD_", "7")
+    found = environment(2, {"MALLOC_TRIM_THRESHOLD_": "8"})
+    assert found["OMP_NUM_THREADS"] == found["MKL_NUM_THREADS"] == "2"
+    assert found["MALLOC_TRIM_THRESHOLD_"] == "8"
+    assert not {"GOMP_SPINCOUNT", "MALLOC_TOP_PAD_"} & found.keys()

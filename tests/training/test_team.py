@@ -1,0 +1,234 @@
+"""Several processes, really started, train as one would."""
+
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import closing
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from regard.checkpoint import Run, read_tensors
+from regard.errors import RunError
+from regard.recipe import Recipe
+from regard.training import team
+from regard.training.events import Interrupted, Resumed
+from regard.training.loop import StepReport
+from regard.training.run import train, training_run
+from regard.training.team import Share, Team
+
+Tiny = Callable[..., Recipe]
+LogOf = Callable[[Path, str], list[dict[str, Any]]]
+Outcome = Callable[[Path], dict[str, Any]]
+
+TWO = "train.processes=2"
+SPLIT = ("train.accumulate=1", "model.dropout=0", "model.attention_dropout=0")
+
+
+@given(
+    sizes=st.lists(st.integers(1, 9), min_size=1, max_size=6),
+    members=st.integers(1, 5),
+    pieces=st.integers(1, 3),
+)
+def test_the_shares_of_a_team_are_the_update(sizes: list[int], members: int, pieces: int) -> None:
+    """Each row once, in the batch it belongs to; whoever has none keeps step without counting."""
+    starts = np.cumsum([0, *sizes])
+    batches = [np.arange(a, b) for a, b in pairwise(starts)]
+    shares = [
+        [
+            each.part(i, pieces)
+            for each in Team(rank, members).shares(batches)
+            for i in range(pieces)
+        ]
+        for rank in range(members)
+    ]
+    assert len({len(each) for each in shares}) == 1
+    places = [share.place for each in shares for share in each]
+    assert len(set(places)) == len(places)  # no two draw the same dropout
+    found: dict[int, list[int]] = {}
+    for share in (share for each in shares for share in each):
+        assert len(share.rows)
+        found.setdefault(share.place[0], []).extend(share.rows.tolist() if share.counts else [])
+    assert {n: sorted(rows) for n, rows in found.items()} == {
+        n: rows.tolist() for n, rows in enumerate(batches)
+    }
+
+
+def test_alone_does_everything() -> None:
+    rows = np.arange(3)
+    assert Team().shares([rows]) == [Share((0,), rows)]
+    assert Team().sum(2.5) == 2.5
+    assert Team().from_leader(4) == 4
+
+
+@pytest.fixture(scope="module")
+def two(tiny: Tiny, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of two processes with dropout and accumulation, undisturbed."""
+    folder = tmp_path_factory.mktemp("two") / "run"
+    train(tiny(TWO), folder)
+    return folder
+
+
+def curve(log_of: LogOf, folder: Path) -> list[float]:
+    return [entry["loss"] for entry in log_of(folder, "step")]
+
+
+def test_whole_batches_draw_the_same_dropout(finished: Path, two: Path, log_of: LogOf) -> None:
+    expected = curve(log_of, finished)
+    assert len(expected) == 24
+    assert curve(log_of, two) == pytest.approx(expected, abs=1e-5)
+    kept = [read_tensors(Run(each).model_path)[0] for each in (finished, two)]
+    for name, tensor in kept[0].items():
+        np.testing.assert_allclose(kept[1][name], tensor, atol=1e-4)
+
+
+@pytest.mark.parametrize("parallel", ["ddp", "fsdp"])
+def test_a_split_batch_gives_the_same_losses(
+    tiny: Tiny, tmp_path: Path, log_of: LogOf, parallel: str
+) -> None:
+    settings = (*SPLIT, "train.steps=12", "train.moving_average=0.9")
+    train(tiny(*settings), tmp_path / "one")
+    together = tiny(*settings, TWO, f"train.parallel={parallel}")
+    train(together, tmp_path / "two")
+    expected = curve(log_of, tmp_path / "one")
+    # FSDP divides by √2 twice, which costs it a bit or two of every gradient.
+    assert curve(log_of, tmp_path / "two") == pytest.approx(
+        expected, abs=1e-5 if parallel == "ddp" else 1e-3
+    )
+    one, two = (Run(tmp_path / name).info() for name in ("one", "two"))
+    assert two["validation"]["loss"] == pytest.approx(one["validation"]["loss"], abs=1e-3)
+
+
+@pytest.mark.parametrize("parallel", ["ddp", "fsdp"])
+def test_an_interrupted_team_goes_on_to_the_same_bits(
+    tiny: Tiny, two: Path, outcome: Outcome, tmp_path: Path, parallel: str
+) -> None:
+    recipe = tiny(TWO, f"train.parallel={parallel}")
+    if parallel == "fsdp":
+        two = tmp_path / "undisturbed"
+        train(recipe, two)
+    out = tmp_path / "out"
+    with closing(training_run(recipe, out)) as events:
+        for event in events:
+            if isinstance(event, StepReport) and event.step == 8:
+                signal.raise_signal(signal.SIGTERM)
+        assert event == Interrupted(8)
+    events = list(training_run(recipe, out))
+    assert Resumed(8) in events
+    found, expected = outcome(out), outcome(two)
+    if parallel == "fsdp":  # the norm it logs is summed in another order after a start
+        del found["log"], expected["log"]
+    assert found == expected
+
+
+def test_a_process_that_dies_is_named(
+    tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[subprocess.Popen[bytes]] = []
+    popen = subprocess.Popen
+
+    def watch(*arguments: Any, **options: Any) -> Any:
+        started.append(popen(*arguments, **options))
+        return started[-1]
+
+    monkeypatch.setattr(team.subprocess, "Popen", watch)
+    with closing(training_run(tiny(TWO, "train.steps=100000"), tmp_path)) as events:
+        while getattr(next(events), "step", 0) < 3:
+            pass
+        started[0].kill()
+        with pytest.raises(RunError, match=r"process 1 of 2 was killed by signal 9; start the "):
+            list(events)
+
+
+def test_the_others_leave_with_the_leader(tiny: Tiny, tmp_path: Path) -> None:
+    """However it ends: here it is killed before the next update."""
+    run = Run(tmp_path)
+    tmp_path.joinpath("training").mkdir()
+    run.save_recipe(tiny(TWO, "train.steps=100000"))
+    with subprocess.Popen(
+        [sys.executable, "-m", "regard", "train", str(run.recipe_path), "--out", str(tmp_path)],
+        stderr=subprocess.PIPE,
+    ) as leader:
+        assert leader.stderr is not None
+        for line in leader.stderr:
+            if b"memory" in line:
+                break
+        children = Path(f"/proc/{leader.pid}/task/{leader.pid}/children")
+        if not children.exists():
+            pytest.skip("needs /proc to see the other process")
+        (child,) = map(int, children.read_text().split())
+        leader.kill()
+    deadline = time.monotonic() + 10
+    while alive(child):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def alive(process: int) -> bool:
+    """Whether a process is there and no mere entry that nobody has collected."""
+    try:
+        return not re.search(r"\) [ZX] ", Path(f"/proc/{process}/stat").read_text())
+    except FileNotFoundError:
+        return False
+
+
+def test_torchrun_starts_the_same_team(
+    tiny: Tiny, two: Path, log_of: LogOf, tmp_path: Path
+) -> None:
+    recipe = tmp_path / "recipe.toml"
+    Run(tmp_path).save_recipe(tiny())
+    out = tmp_path / "out"
+    ran = subprocess.run(
+        [
+            *(sys.executable, "-m", "torch.distributed.run", "--standalone"),
+            *("--nproc-per-node", "2", "-m", "regard", "train", recipe, "--out", out),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stderr.count("Training done") == 1
+    assert curve(log_of, out) == curve(log_of, two)
+
+
+def test_a_folder_takes_one_run_at_a_time(tiny: Tiny, tmp_path: Path) -> None:
+    with closing(training_run(tiny(), tmp_path)) as events:
+        next(events)
+        with pytest.raises(RunError, match="another process is training here"):
+            train(tiny(), tmp_path)
+    train(tiny("train.steps=2"), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("settings", "cores", "expected"),
+    [
+        (("train.batch_tokens=2048", "train.accumulate=1"), 2, 2),
+        (("train.batch_tokens=1024", "train.accumulate=1"), 8, 2),
+        (("train.batch_tokens=4096", "train.accumulate=4"), 8, 8),
+        (("train.batch_tokens=4096",), 1, 1),
+        (("train.batch_tokens=200", "train.accumulate=1"), 8, 1),
+        (("train.batch_tokens=4096", "train.steps=20"), 8, 1),
+        (("train.batch_tokens=4096", "train.processes=1"), 8, 1),
+        (("train.batch_tokens=4096", "train.threads=2"), 8, 1),
+        (("train.batch_tokens=20", "train.processes=3"), 1, 3),
+    ],
+)
+def test_how_many_processes_pay(
+    tiny: Tiny,
+    monkeypatch: pytest.MonkeyPatch,
+    settings: tuple[str, ...],
+    cores: int,
+    expected: int,
+) -> None:
+    monkeypatch.setattr(team.machine, "usable_cores", lambda: cores)
+    recipe = tiny("train.steps=5000", "train.threads=0", *settings)
+    assert team.worthwhile(recipe.train) == expected
