@@ -123,7 +123,13 @@ def prepare(plan: Plan, sentences: list[str]) -> Prepared:
     (converted,) = run.folder.glob("engines/ctranslate2-*")
     texts = plan.work / "sentences.json"
     texts.write_text(json.dumps(sentences), encoding="utf-8")
+    search = run.recipe().decode
+    if search.no_repeat_ngram:
+        raise SystemExit(f"{plan.run}: no_repeat_ngram is not measured; choose another --run")
     job = {
+        # The peers search by the run's settings, as regard does.
+        "length_penalty": search.length_penalty,
+        "max_length_ratio": search.max_length_ratio,
         "run": str(run.folder),
         "hugging_face": str(plan.work / "hugging-face"),
         "ctranslate2": str(converted),

@@ -67,8 +67,8 @@ def hugging_face(job: Message) -> Engine:
                 attention_mask=mask.long(),
                 num_beams=beam_size,
                 do_sample=False,
-                length_penalty=1.0,
-                max_new_tokens=longest_output(source.size(1)),
+                length_penalty=job["length_penalty"],
+                max_new_tokens=longest_output(job, source.size(1)),
             )
             for row, ids in zip(rows, found[:, 1:].tolist(), strict=True):
                 results[row] = ids[: ids.index(END)] if END in ids else ids
@@ -100,7 +100,8 @@ def ctranslate2(job: Message) -> Engine:
             sources,
             beam_size=beam_size,
             max_batch_size=job["batch"],
-            max_decoding_length=longest_output(max(map(len, sources)) + 1),
+            length_penalty=job["length_penalty"],
+            max_decoding_length=longest_output(job, max(map(len, sources)) + 1),
         )
         return [each.hypotheses[0] for each in found]
 
@@ -132,9 +133,9 @@ def command(job: Message) -> Engine:
     return Engine(as_it_is, translate, as_it_is)
 
 
-def longest_output(source_length: int) -> int:
+def longest_output(job: Message, source_length: int) -> int:
     """regard's own limit for a source of so many pieces, END included."""
-    return 2 * source_length + 20
+    return int(job["max_length_ratio"] * source_length) + 20
 
 
 def tokenizers_of(job: Message) -> Any:

@@ -13,7 +13,7 @@ def expected(peak_flops: float) -> Estimate:
         parameters=1000,
         vocabulary=400,
         steps=100,
-        batches_per_epoch=10,
+        passes=10.0,
         tokens_per_second=11_400.0,
         seconds=60.0,
         memory_bytes=10**9,

@@ -122,10 +122,9 @@ class TrainingScreen:
 
     def estimate(self, plan: "Estimate") -> None:
         self.expected = plan
-        passes = plan.steps / plan.batches_per_epoch
         self.line(
             f"{plan.parameters:,} parameters, vocabulary {plan.vocabulary:,}; "
-            f"{plan.steps:,} updates are {passes:.1f} passes over the data."
+            f"{plan.steps:,} updates are {plan.passes:.1f} passes over the data."
         )
         self.line(
             f"On this machine about {duration(plan.seconds)} "

@@ -49,7 +49,7 @@ def estimate(
         parameters=sum(parameter.numel() for parameter in model.parameters()),
         vocabulary=model.output.out_features,  # type: ignore[union-attr,arg-type]
         steps=steps,
-        batches_per_epoch=len(batches),
+        passes=steps * accumulate / len(batches),
         tokens_per_second=rate,
         seconds=steps * accumulate * epoch_tokens / len(batches) / rate,
         memory_bytes=peak_memory(model) + 8 * sum(p.numel() for p in model.parameters()),

@@ -34,7 +34,7 @@ class Estimate:
     parameters: int
     vocabulary: int
     steps: int
-    batches_per_epoch: int
+    passes: float  # over the data
     tokens_per_second: float
     seconds: float
     memory_bytes: int
