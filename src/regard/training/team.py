@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -197,6 +198,9 @@ def leave_with_leader() -> None:
 
 def lost(others: Sequence["subprocess.Popen[bytes]"], error: RuntimeError) -> str:
     """What to say when the processes could not go on together."""
+    deadline = time.monotonic() + 2  # the end of a connection is seen before that of its process
+    while all(other.poll() is None for other in others) and time.monotonic() < deadline:
+        time.sleep(0.02)
     for rank, other in enumerate(others, start=1):
         if (code := other.poll()) is not None:
             how = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
