@@ -72,7 +72,10 @@ def kept_bytes(model: nn.Module, objective: Objective, data: TrainingData, rows:
 
     with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
         loss = objective(model, data.batch(rows).to(device))
-    del loss
+    # FSDP holds its outermost weights whole from a forward pass until the backward pass after it,
+    # and as long as they are whole they are not the parameters that get the gradients.
+    loss.total.backward()
+    model.zero_grad(set_to_none=True)
     return sum(kept.values())
 
 
