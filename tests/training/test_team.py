@@ -99,10 +99,7 @@ def test_a_split_batch_gives_the_same_losses(
     together = tiny(*settings, TWO, f"train.parallel={parallel}")
     train(together, tmp_path / "two")
     expected = curve(log_of, tmp_path / "one")
-    # FSDP divides by √2 twice, which costs it a bit or two of every gradient.
-    assert curve(log_of, tmp_path / "two") == pytest.approx(
-        expected, abs=1e-5 if parallel == "ddp" else 1e-3
-    )
+    assert curve(log_of, tmp_path / "two") == pytest.approx(expected, abs=1e-5)
     one, two = (Run(tmp_path / name).info() for name in ("one", "two"))
     assert two["validation"]["loss"] == pytest.approx(one["validation"]["loss"], abs=1e-3)
 
