@@ -170,6 +170,9 @@ def stopping() -> Iterator[Callable[[], bool]]:
 
 def prepare_data(run: Run, recipe: Recipe) -> Generator[Event, None, Prepared]:
     """Tokenizers and ids, made by this start or by an earlier one."""
+    given = None if run.has_tokenizers() else prepare.given_tokenizers(recipe)
+    if given is not None:
+        run.save_tokenizers(given)
     tokenizers = run.tokenizers() if run.has_tokenizers() else None
     prepared = prepare.load_prepared(run, tokenizers) if tokenizers else None
     reports = None
