@@ -31,6 +31,8 @@ from regard.training.sizes import Preset, fast_layers
 
 # Pairs translated before their translations are safe on the disk.
 CHUNK_PER_CORE = 512
+# A teacher whose outputs are of less use than this has not learned to translate.
+LEAST_KEPT = 2 / 3
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,15 @@ class Translated:
     @property
     def done(self) -> bool:
         return self.read == self.total
+
+    def left_out(self) -> str:
+        """How many, and why; "" when it is none."""
+        reasons = {
+            "empty outputs": self.empty,
+            "outputs without an end": self.cut_off,
+            "pairs the teacher did not learn from": self.unfit,
+        }
+        return ", ".join(f"{count:,} {name}" for name, count in reasons.items() if count)
 
 
 def distillation(
@@ -193,6 +204,11 @@ def teach(teacher: Run, pairs: Pairs, search: Search) -> Iterator[Translated]:
                 os.fsync(file.fileno())
                 pairs.save(who, found, file.tell())
                 yield found
+        if found.kept < LEAST_KEPT * (found.total - found.unfit):
+            raise RunError(
+                f"{teacher.folder}: of {found.total:,} sources {found.kept:,} got an output to "
+                f"learn from ({found.left_out()}); train the teacher longer first"
+            )
         pairs.part.replace(pairs.train)
     except OSError as error:
         raise RunError(

@@ -65,7 +65,10 @@ def test_passes_are_told_where_the_data_is(
             ("--device", "2x8xH100", "--set", "train.accumulate=16"),
             ["--nnodes 2", "--rdzv-endpoint", "--nproc-per-node 8", "--set train.accumulate=16"],
         ),
-        (("--device", "V100"), ["--set train.precision=float32"]),
+        (
+            ("--device", "V100", "--set", "train.precision=bfloat16"),
+            ["--set train.precision=float32"],
+        ),
     ],
 )
 def test_the_command_is_one_that_runs(

@@ -74,7 +74,9 @@ def after_teaching(events: Iterator[Any]) -> Iterator[Any]:
     except KeyboardInterrupt:
         say(f"Stopped at {found.read:,} of {found.total:,}; the same command goes on from there.")
         raise
-    say(summary(found))
+    if found.done:
+        dropped = found.left_out()
+        say(f"{found.kept:,} pairs to learn from" + (f"; left out: {dropped}." if dropped else "."))
     if event is not None:
         yield event
     yield from events
@@ -85,13 +87,3 @@ def left(found: "Translated", begun: tuple[float, int]) -> str:
 
     seconds = (time.monotonic() - begun[0]) / max(1, found.read - begun[1])
     return duration(seconds * (found.total - found.read))
-
-
-def summary(found: "Translated") -> str:
-    dropped = {
-        "empty outputs": found.empty,
-        "outputs without an end": found.cut_off,
-        "pairs the teacher did not learn from": found.unfit,
-    }
-    named = ", ".join(f"{count:,} {name}" for name, count in dropped.items() if count)
-    return f"{found.kept:,} pairs of the teacher's" + (f"; left out: {named}." if named else ".")

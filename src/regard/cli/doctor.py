@@ -230,8 +230,7 @@ def graphics_check(facts: Facts) -> Check:
     names = "; ".join(facts.accelerators)
     if facts.accelerators_have_bfloat16 or names == MPS:
         return Check("graphics", names)
-    advice = "bfloat16 is slow on this card, which only imitates it: set train.precision=float32"
-    return Check("graphics", names, advice)
+    return Check("graphics", f"{names}; float32, since bfloat16 would only be imitated")
 
 
 def waiting_check(facts: Facts) -> Check:

@@ -159,8 +159,8 @@ def command_line(recipe: Path, plan: "Plan", chosen: "Recipe", settings: tuple[s
     """What to type; with several machines, on each of them."""
     words = ["train", str(recipe), "--out", str(Path("runs", recipe.stem))]
     extra = [] if plan.parallel == chosen.train.parallel else [f"train.parallel={plan.parallel}"]
-    if plan.fleet.device.is_card and plan.precision == "float32":
-        extra += [] if chosen.train.precision == "float32" else ["train.precision=float32"]
+    if plan.precision == "float32" and chosen.train.precision == "bfloat16":
+        extra.append("train.precision=float32")
     for setting in (*settings, *extra):
         words += ["--set", setting]
     return f"{launcher(plan.fleet)} {shlex.join(words)}"

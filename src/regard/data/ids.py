@@ -106,6 +106,8 @@ class IdPairs:
         index = _mapped(folder / f"{name}.index", _INDEX, facts["pairs"])
         ids = _mapped(folder / f"{name}.ids", np.dtype(facts["dtype"]), facts["ids"])
         _check_index(index, len(ids), folder / f"{name}.index")
+        for ending, digest in facts["sha256"].items():
+            _check_content(folder / f"{name}.{ending}", digest)
         return cls(
             source_tokenizer=facts["source_tokenizer"],
             target_tokenizer=facts["target_tokenizer"],
@@ -228,7 +230,8 @@ def _append(
 
 def _damaged(path: Path, why: str) -> RunError:
     return RunError(
-        f"{path}: damaged ({why}); delete it and start the run again to encode the text anew"
+        f"{path}: damaged ({why}); delete the folder {path.parent} and start the run again "
+        "to encode the text anew"
     )
 
 
@@ -245,7 +248,8 @@ def _checked_header(content: bytes, path: Path) -> dict[str, Any]:
             "dtype": str(dtype),
             "source_tokenizer": str(),
             "target_tokenizer": str(),
-        } if version == _FORMAT and dtype in _ID_TYPES and 0 < pairs < ids:
+            "sha256": {"ids": str(), "index": str(), **others},
+        } if not others and version == _FORMAT and dtype in _ID_TYPES and 0 < pairs < ids:
             checked: dict[str, Any] = facts
             return checked
     raise _damaged(path, "not what regard writes")
@@ -275,3 +279,14 @@ def _check_index(index: npt.NDArray[Any], ids: int, path: Path) -> None:
         begin = int(ends[-1])
     if begin != ids:
         raise _damaged(path, f"entries for {begin} ids instead of {ids}")
+
+
+def _check_content(path: Path, expected: str) -> None:
+    """A gigabyte takes a second or two, once a start; a flipped bit would train for days."""
+    try:
+        with path.open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise _damaged(path, error.strerror or str(error)) from None
+    if found != expected:
+        raise _damaged(path, "its content does not match its checksum")

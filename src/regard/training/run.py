@@ -22,7 +22,7 @@ from regard.models import Model, build
 from regard.objectives import Loss
 from regard.recipe import Recipe
 from regard.training import prepare, team
-from regard.training.estimate import estimate
+from regard.training.estimate import estimate, measured_peak
 from regard.training.events import DataReady, Event, Note, Resumed
 from regard.training.finish import finish
 from regard.training.fit import pieces_that_fit
@@ -228,7 +228,7 @@ def train_prepared(
     yield from (Note(sentence, warning=True) for sentence in (*damaged, *changed))
     if state.step:
         drop_old_checkpoints(run, recipe)  # the process may have died just before
-        yield Resumed(state.step)
+        yield Resumed(state.step, measured_peak(state.model, data, dtype))
     else:
         num_bytes = 12 * sum(parameter.numel() for parameter in state.model.parameters())
         run.require_space(2 * (recipe.train.keep + 1) * num_bytes)
