@@ -1,4 +1,4 @@
-"""Encoded pairs in memory-mapped files, so that a corpus may be larger than memory.
+"""Encoded pairs in files that are read as they are asked for: a corpus may be larger than memory.
 
 name.ids    every pair's source ids, then its target ids, each closed by END
 name.index  for each pair: where its ids begin, and the two lengths
@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -88,7 +89,7 @@ class IdPairs:
     source_tokenizer: str
     target_tokenizer: str
     fingerprint: str
-    _ids: npt.NDArray[Any]
+    _ids: _IdFile
     _index: npt.NDArray[Any]
 
     @classmethod
@@ -104,8 +105,8 @@ class IdPairs:
             ) from None
         facts = _checked_header(content, header_path)
         index = _mapped(folder / f"{name}.index", _INDEX, facts["pairs"])
-        ids = _mapped(folder / f"{name}.ids", np.dtype(facts["dtype"]), facts["ids"])
-        _check_index(index, len(ids), folder / f"{name}.index")
+        ids = _IdFile(folder / f"{name}.ids", np.dtype(facts["dtype"]), facts["ids"])
+        _check_index(index, facts["ids"], folder / f"{name}.index")
         for ending, digest in facts["sha256"].items():
             _check_content(folder / f"{name}.{ending}", digest)
         return cls(
@@ -121,12 +122,11 @@ class IdPairs:
 
     def source(self, i: int) -> npt.NDArray[np.int64]:
         begin, length, _ = self._index[i].tolist()
-        return self._ids[begin : begin + length].astype(np.int64)
+        return self._ids.read(begin, length)
 
     def target(self, i: int) -> npt.NDArray[np.int64]:
         begin, source_length, length = self._index[i].tolist()
-        begin += source_length
-        return self._ids[begin : begin + length].astype(np.int64)
+        return self._ids.read(begin + source_length, length)
 
     @property
     def source_lengths(self) -> npt.NDArray[np.int32]:
@@ -135,6 +135,29 @@ class IdPairs:
     @property
     def target_lengths(self) -> npt.NDArray[np.int32]:
         return np.asarray(self._index["target"])
+
+
+class _IdFile:
+    """A file of ids that stays open. It is not mapped: all of it would be met in random order, and
+    count as memory of the process.
+    """
+
+    def __init__(self, path: Path, dtype: np.dtype[Any], count: int) -> None:
+        _check_size(path, dtype, count)
+        self._path = path
+        self._dtype = dtype
+        try:
+            self._descriptor = os.open(path, os.O_RDONLY)
+        except OSError as error:
+            raise _damaged(path, error.strerror or str(error)) from None
+        weakref.finalize(self, os.close, self._descriptor)
+
+    def read(self, begin: int, count: int) -> npt.NDArray[np.int64]:
+        size = self._dtype.itemsize
+        content = os.pread(self._descriptor, count * size, begin * size)
+        if len(content) < count * size:
+            raise _damaged(self._path, "it became shorter while it was read")
+        return np.frombuffer(content, self._dtype).astype(np.int64)
 
 
 class _NewFile:
@@ -256,13 +279,20 @@ def _checked_header(content: bytes, path: Path) -> dict[str, Any]:
 
 
 def _mapped(path: Path, dtype: np.dtype[Any], count: int) -> npt.NDArray[Any]:
+    _check_size(path, dtype, count)
     try:
-        size = path.stat().st_size
-        if size != count * dtype.itemsize:
-            raise _damaged(path, f"{size} bytes instead of {count * dtype.itemsize}")
         return np.memmap(path, dtype, mode="r", shape=(count,))
     except OSError as error:
         raise _damaged(path, error.strerror or str(error)) from None
+
+
+def _check_size(path: Path, dtype: np.dtype[Any], count: int) -> None:
+    try:
+        size = path.stat().st_size
+    except OSError as error:
+        raise _damaged(path, error.strerror or str(error)) from None
+    if size != count * dtype.itemsize:
+        raise _damaged(path, f"{size} bytes instead of {count * dtype.itemsize}")
 
 
 def _check_index(index: npt.NDArray[Any], ids: int, path: Path) -> None:

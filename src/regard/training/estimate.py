@@ -66,17 +66,17 @@ def measured_peak(model: nn.Module, data: TrainingData, dtype: torch.dtype) -> P
 def flops_per_token(model: nn.Module, batches: Batches) -> float:
     """Over all pairs, padding not counted; a token of a long sentence attends to more."""
     source, target = (
-        lengths.astype(np.float64) for lengths in (batches.source_lengths, batches.target_lengths)
+        np.bincount(lengths) for lengths in (batches.source_lengths, batches.target_lengths)
     )
+    tokens = [float(np.arange(len(counts)) @ counts) for counts in (source, target)]
+    squares = [float(np.arange(len(counts)) ** 2 @ counts) for counts in (source, target)]
     flops = training_flops(
         model.config,  # type: ignore[arg-type]
         model.output.out_features,  # type: ignore[union-attr,arg-type]
-        source.sum(),
-        target.sum(),
-        (source**2).sum() / source.sum(),
-        (target**2).sum() / target.sum(),
+        *tokens,
+        *(square / token for square, token in zip(squares, tokens, strict=True)),
     )
-    return float(flops / (source.sum() + target.sum()))
+    return flops / sum(tokens)
 
 
 def attempt(
