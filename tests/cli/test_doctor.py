@@ -62,7 +62,7 @@ def test_a_good_machine_gets_no_advice(facts: doctor.Facts) -> None:
 @pytest.mark.parametrize(
     ("found", "name", "way"),
     [
-        ({"busy_cores": 1.4}, "cores", "set train.threads to the 3 left"),
+        ({"busy_cores": 1.4}, "cores", "--set train.threads=3"),
         ({"memory_free": 10**9}, "memory", "lower train.batch_tokens"),
         ({"ctranslate2": None}, "engine", "pip install 'regard[fast]'"),
         ({"spin_count": ""}, "waiting", "GOMP_SPINCOUNT"),
