@@ -1,5 +1,6 @@
 """Where an update of regard goes: PyTorch's own profiler, its operations in a few groups."""
 
+import os
 import re
 import time
 from collections import Counter
@@ -38,6 +39,7 @@ REST, PYTHON = "other operations", "Python and waiting"
 
 def measure(size: str, folder: Path, updates: int, threads: int) -> dict[str, Any]:
     """Seconds of an update without the profiler, and the shares of it that the profiler sees."""
+    os.environ.setdefault("KINETO_LOG_LEVEL", "5")  # it talks about itself
     torch.set_num_threads(threads)
     steps = regard_updates(Workload(folder), size, ALONE)
     for _ in islice(steps, 3):
@@ -99,8 +101,8 @@ def table(result: dict[str, Any]) -> str:
     )
     return (
         f"**{result['size']}**: d_model {config.d_model}, d_ff {config.d_ff}, "
-        f"{config.encoder_layers} + {config.decoder_layers} layers, {result['threads']} threads; "
-        f"{result['updates']} updates, {1000 * result['seconds']:.0f} ms each, "
+        f"{config.encoder_layers} + {config.decoder_layers} layers; "
+        f"{result['updates']} updates on {result['threads']} thread(s), {1000 * result['seconds']:.0f} ms each, "
         f"{result['tokens_per_second']:,.0f} tokens/s. Shares are the profiler's, which made it "
         f"{slow:.2f} times as slow.\n\n"
         + markdown(["", "ms an update", "share"], rows)
