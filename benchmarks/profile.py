@@ -102,7 +102,8 @@ def table(result: dict[str, Any]) -> str:
     return (
         f"**{result['size']}**: d_model {config.d_model}, d_ff {config.d_ff}, "
         f"{config.encoder_layers} + {config.decoder_layers} layers; "
-        f"{result['updates']} updates on {result['threads']} thread(s), {1000 * result['seconds']:.0f} ms each, "
+        f"{result['updates']} updates on {result['threads']} thread(s), "
+        f"{1000 * result['seconds']:.0f} ms each, "
         f"{result['tokens_per_second']:,.0f} tokens/s. Shares are the profiler's, which made it "
         f"{slow:.2f} times as slow.\n\n"
         + markdown(["", "ms an update", "share"], rows)
