@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 # A word is about so many pieces.
 PIECES = 1.3
-UNSEEN = "not on this machine; sentences are taken as 30 pieces long"
 
 
 def plan(
@@ -85,6 +84,7 @@ def lines(
     plan: "Plan", recipe: "Recipe", passes: float | None, command: str
 ) -> list[tuple[str, str]]:
     from regard.cli.display import duration
+    from regard.plan import SENTENCE
 
     fleet, memory, train = plan.fleet, plan.memory, recipe.train
     member = "device" if fleet.device.is_card else "process"
@@ -113,8 +113,8 @@ def lines(
     if plan.waiting_seconds > 0.01 * plan.update_seconds:
         share = 100 * plan.waiting_seconds / plan.update_seconds
         shown.append(("waiting", f"{share:.0f} % of the time, for what other devices send"))
-    found = f"{passes:.1f} passes over the pairs" if passes else UNSEEN
-    shown.append(("data", found))
+    unseen = f"not on this machine; sentences are taken as {SENTENCE} pieces long"
+    shown.append(("data", f"{passes:.1f} passes over the pairs" if passes else unseen))
     shown += [("advice", text) for text in advice(plan, recipe)]
     return [*shown, ("run", command)]
 
