@@ -222,6 +222,24 @@ def test_an_index_that_points_elsewhere_is_refused(
         IdPairs.open(tmp_path, "train")
 
 
+def test_a_file_that_shrinks_in_use_is_noticed(tmp_path: Path) -> None:
+    write(tmp_path, some_pairs(20))
+    read = IdPairs.open(tmp_path, "train")
+    os.truncate(tmp_path / "train.ids", 10)
+    assert read.source(0).size
+    with pytest.raises(RunError, match=r"train\.ids: damaged .*shorter"):
+        read.source(19)
+
+
+def test_files_are_closed_with_the_pairs(tmp_path: Path) -> None:
+    write(tmp_path, some_pairs(20))
+    before = len(os.listdir("/dev/fd"))
+    read = IdPairs.open(tmp_path, "train")
+    assert read.target(3).size
+    del read
+    assert len(os.listdir("/dev/fd")) <= before
+
+
 def test_a_full_disk_is_said_and_leaves_the_old_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
