@@ -39,8 +39,8 @@ def distill(
         A setting of the student's recipe, like train.steps=2000; may be given several times.
     """
     from regard.checkpoint import Run
-    from regard.cli.display import show_training
-    from regard.distill import distillation, student_recipe
+    from regard.cli.display import say, show_training
+    from regard.distill import Pairs, distillation, student_recipe
     from regard.errors import RecipeError
     from regard.recipe import read
 
@@ -49,6 +49,8 @@ def distill(
     teacher = Run.open(run)
     own = read(recipe) if recipe is not None else None
     student = student_recipe(teacher, out, own, preset or "fast", settings)
+    if not Pairs(Run(out)).train.exists():
+        say("Reading the teacher's pairs …")
     show_training(after_teaching(distillation(teacher, student, out, beam_size)), out)
 
 
