@@ -117,7 +117,7 @@ def test_this_machine_by_default(
     main(["plan", str(recipe), "--set", "train.device=cpu", "--device", "cpu"])
     printed, said = capsys.readouterr()
     assert "take 1.2 cores" in said
-    assert "of the peak of 100.0 GFLOP/s" in printed
+    assert "of the peak of 100 GFLOP/s" in printed
     assert "days for 100,000 updates" in printed
     assert printed.startswith("base.toml on this CPU, 2 processes\n")
     assert printed.splitlines()[-1].split("run ")[1].strip().startswith("regard train")
