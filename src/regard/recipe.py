@@ -70,6 +70,8 @@ class TokenizerSection(Section):
     # One vocabulary for both languages, or one each of that size.
     joint: bool = True
     lowercase: bool = False
+    # A folder whose tokenizer is taken instead of learning one; it starts at `data.folder`.
+    folder: str | None = None
 
 
 class TrainSection(Section):

@@ -26,6 +26,7 @@ COMMANDS = {
     Two ways to start: `regard train --pairs train.en train.de`, with sizes chosen for your data,
     or `regard train RECIPE.toml`, with everything written down. Ctrl-C saves and stops.
     """,
+    "distill": "Train a smaller or quicker student on what a trained run says.",
     "translate": "Translate texts, or every line of standard input.",
     "evaluate": "Score a run: BLEU, chrF, TER, exact matches.",
     "attend": "Show which source words each word of a translation looks at.",

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from regard.evaluate.validation import Validation
-    from regard.training.events import DataReady, Estimate, Event, Finished
+    from regard.training.events import DataReady, Estimate, Event, Finished, Peak
     from regard.training.loop import StepReport
 
 PLAIN_SECONDS = 30.0
@@ -78,7 +78,7 @@ class TrainingScreen:
         self.steps = 0
         self.loss = 0.0
         self.rate = 0.0
-        self.expected: Estimate | None = None
+        self.peak: Peak | None = None
         self.spoke = time.monotonic()
 
     def show(self, event: "Event") -> None:
@@ -99,6 +99,7 @@ class TrainingScreen:
             case events.Estimate():
                 self.estimate(event)
             case events.Resumed():
+                self.peak = event.peak
                 self.line(f"Going on after step {event.step:,}.")
             case events.Interrupted():
                 self.close()
@@ -121,7 +122,7 @@ class TrainingScreen:
                 self.line(f"  {name}: {line}", "yellow")
 
     def estimate(self, plan: "Estimate") -> None:
-        self.expected = plan
+        self.peak = plan.peak
         self.line(
             f"{plan.parameters:,} parameters, vocabulary {plan.vocabulary:,}; "
             f"{plan.steps:,} updates are {plan.passes:.1f} passes over the data."
@@ -134,7 +135,7 @@ class TrainingScreen:
 
     def speed(self, tokens_per_second: float) -> str:
         """11,400 tokens/s (47 % of peak)"""
-        share = self.expected.share_of_peak(tokens_per_second) if self.expected else None
+        share = self.peak.share(tokens_per_second) if self.peak else None
         return f"{tokens_per_second:,.0f} tokens/s" + (
             "" if share is None else f" ({100 * share:.0f} % of peak)"
         )

@@ -1,12 +1,13 @@
 """regard train: from sentence pairs, or from a recipe, to a run folder."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
 if TYPE_CHECKING:
     from regard.recipe import Recipe
+    from regard.training.sizes import Preset
 
 
 def train(
@@ -17,6 +18,7 @@ def train(
     valid: Annotated[tuple[Path, ...], Parameter(consume_multiple=True)] = (),
     languages: tuple[str, str] | None = None,
     out: Path | None = None,
+    preset: Literal["standard", "fast"] | None = None,
     processes: int | None = None,
     settings: Annotated[tuple[str, ...], Parameter(name="--set")] = (),
 ) -> None:
@@ -34,6 +36,8 @@ def train(
         Two language codes, where the file names do not tell them.
     out
         The run folder; by default runs/ and the name of the recipe or the languages.
+    preset
+        With --pairs: standard, or fast, whose decoder has one layer and translates sooner.
     processes
         Processes of this machine that share each update; by default as many as pays off.
     settings
@@ -44,7 +48,7 @@ def train(
 
     if processes is not None:
         settings = (*settings, f"train.processes={processes}")
-    chosen, out = choose(recipe, pairs, valid, languages, out, settings)
+    chosen, out = choose(recipe, pairs, valid, languages, out, settings, preset)
     show_training(training_run(chosen, out), out)
 
 
@@ -55,6 +59,7 @@ def choose(
     languages: tuple[str, str] | None,
     out: Path | None,
     settings: tuple[str, ...],
+    preset: "Preset | None" = None,
 ) -> tuple["Recipe", Path]:
     """The recipe and the folder that the command line asks for."""
     from regard.data.corpus import language_codes
@@ -65,9 +70,9 @@ def choose(
     if (path is None) == (not pairs):
         raise RecipeError("give either a recipe file or --pairs; see `regard train --help`")
     if path is not None:
-        if valid or languages:
+        if valid or languages or preset:
             raise RecipeError(
-                "--valid and --languages belong to --pairs; with a recipe, use --set data.valid=…"
+                "--valid, --languages and --preset belong to --pairs; with a recipe, use --set"
             )
         return read(path, settings), out or Path("runs", path.stem)
     codes = languages or language_codes(pairs)
@@ -83,7 +88,7 @@ def choose(
         values = read(started).model_dump(mode="json", exclude_none=True)
         values["data"] |= {**data, "folder": "."}
         return parse(override(values, settings), "command line"), out
-    values, reasons = suggest(data)
+    values, reasons = suggest(data, preset or "standard")
     from regard.cli.display import say
 
     for reason in reasons:

@@ -32,9 +32,14 @@ class Batches:
         longest = np.maximum(self.source_lengths, self.target_lengths)
         # By the longer side, then by the difference: there and back again, so that where the longer
         # side grows by one the neighbours are still alike. The jitter changes who sits beside whom.
-        jitter = 2 * random.random(len(longest), dtype=np.float32)
-        difference = self.source_lengths - self.target_lengths + jitter
-        order = np.lexsort((np.where(longest % 2, -difference, difference), longest))
+        # In place, since a corpus has millions of pairs.
+        difference = random.random(len(longest), dtype=np.float32).astype(np.float64)
+        difference *= 2
+        difference += self.source_lengths
+        difference -= self.target_lengths
+        np.negative(difference, out=difference, where=longest % 2 == 1)
+        order = np.lexsort((difference, longest))
+        del longest, difference
         batches = cut(order, self.source_lengths, self.target_lengths, self.batch_tokens)
         random.shuffle(batches)
         return batches
@@ -53,12 +58,12 @@ class Batches:
 
 def cut(order: Indices, source: Lengths, target: Lengths, batch_tokens: int) -> list[Indices]:
     """Cut an order into runs whose rows × longest side keep to the budget; one row always fits."""
-    longest = np.maximum(source[order], target[order]).astype(np.int64)
+    longest = np.maximum(source[order], target[order])
     batches = []
     start = 0
     while start < len(order):
         room = max(1, batch_tokens // int(longest[start]))
-        window = np.maximum.accumulate(longest[start : start + room])
+        window = np.maximum.accumulate(longest[start : start + room], dtype=np.int64)
         cost = window * np.arange(1, len(window) + 1)
         rows = max(1, int(np.searchsorted(cost, batch_tokens, side="right")))
         batches.append(order[start : start + rows])

@@ -1,4 +1,4 @@
-"""Encoded pairs in memory-mapped files, so that a corpus may be larger than memory.
+"""Encoded pairs in files that are read as they are asked for: a corpus may be larger than memory.
 
 name.ids    every pair's source ids, then its target ids, each closed by END
 name.index  for each pair: where its ids begin, and the two lengths
@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -88,7 +89,7 @@ class IdPairs:
     source_tokenizer: str
     target_tokenizer: str
     fingerprint: str
-    _ids: npt.NDArray[Any]
+    _ids: _IdFile
     _index: npt.NDArray[Any]
 
     @classmethod
@@ -104,8 +105,10 @@ class IdPairs:
             ) from None
         facts = _checked_header(content, header_path)
         index = _mapped(folder / f"{name}.index", _INDEX, facts["pairs"])
-        ids = _mapped(folder / f"{name}.ids", np.dtype(facts["dtype"]), facts["ids"])
-        _check_index(index, len(ids), folder / f"{name}.index")
+        ids = _IdFile(folder / f"{name}.ids", np.dtype(facts["dtype"]), facts["ids"])
+        _check_index(index, facts["ids"], folder / f"{name}.index")
+        for ending, digest in facts["sha256"].items():
+            _check_content(folder / f"{name}.{ending}", digest)
         return cls(
             source_tokenizer=facts["source_tokenizer"],
             target_tokenizer=facts["target_tokenizer"],
@@ -119,12 +122,11 @@ class IdPairs:
 
     def source(self, i: int) -> npt.NDArray[np.int64]:
         begin, length, _ = self._index[i].tolist()
-        return self._ids[begin : begin + length].astype(np.int64)
+        return self._ids.read(begin, length)
 
     def target(self, i: int) -> npt.NDArray[np.int64]:
         begin, source_length, length = self._index[i].tolist()
-        begin += source_length
-        return self._ids[begin : begin + length].astype(np.int64)
+        return self._ids.read(begin + source_length, length)
 
     @property
     def source_lengths(self) -> npt.NDArray[np.int32]:
@@ -133,6 +135,29 @@ class IdPairs:
     @property
     def target_lengths(self) -> npt.NDArray[np.int32]:
         return np.asarray(self._index["target"])
+
+
+class _IdFile:
+    """A file of ids that stays open. It is not mapped: all of it would be met in random order, and
+    count as memory of the process.
+    """
+
+    def __init__(self, path: Path, dtype: np.dtype[Any], count: int) -> None:
+        _check_size(path, dtype, count)
+        self._path = path
+        self._dtype = dtype
+        try:
+            self._descriptor = os.open(path, os.O_RDONLY)
+        except OSError as error:
+            raise _damaged(path, error.strerror or str(error)) from None
+        weakref.finalize(self, os.close, self._descriptor)
+
+    def read(self, begin: int, count: int) -> npt.NDArray[np.int64]:
+        size = self._dtype.itemsize
+        content = os.pread(self._descriptor, count * size, begin * size)
+        if len(content) < count * size:
+            raise _damaged(self._path, "it became shorter while it was read")
+        return np.frombuffer(content, self._dtype).astype(np.int64)
 
 
 class _NewFile:
@@ -228,7 +253,8 @@ def _append(
 
 def _damaged(path: Path, why: str) -> RunError:
     return RunError(
-        f"{path}: damaged ({why}); delete it and start the run again to encode the text anew"
+        f"{path}: damaged ({why}); delete the folder {path.parent} and start the run again "
+        "to encode the text anew"
     )
 
 
@@ -245,20 +271,28 @@ def _checked_header(content: bytes, path: Path) -> dict[str, Any]:
             "dtype": str(dtype),
             "source_tokenizer": str(),
             "target_tokenizer": str(),
-        } if version == _FORMAT and dtype in _ID_TYPES and 0 < pairs < ids:
+            "sha256": {"ids": str(), "index": str(), **others},
+        } if not others and version == _FORMAT and dtype in _ID_TYPES and 0 < pairs < ids:
             checked: dict[str, Any] = facts
             return checked
     raise _damaged(path, "not what regard writes")
 
 
 def _mapped(path: Path, dtype: np.dtype[Any], count: int) -> npt.NDArray[Any]:
+    _check_size(path, dtype, count)
     try:
-        size = path.stat().st_size
-        if size != count * dtype.itemsize:
-            raise _damaged(path, f"{size} bytes instead of {count * dtype.itemsize}")
         return np.memmap(path, dtype, mode="r", shape=(count,))
     except OSError as error:
         raise _damaged(path, error.strerror or str(error)) from None
+
+
+def _check_size(path: Path, dtype: np.dtype[Any], count: int) -> None:
+    try:
+        size = path.stat().st_size
+    except OSError as error:
+        raise _damaged(path, error.strerror or str(error)) from None
+    if size != count * dtype.itemsize:
+        raise _damaged(path, f"{size} bytes instead of {count * dtype.itemsize}")
 
 
 def _check_index(index: npt.NDArray[Any], ids: int, path: Path) -> None:
@@ -275,3 +309,14 @@ def _check_index(index: npt.NDArray[Any], ids: int, path: Path) -> None:
         begin = int(ends[-1])
     if begin != ids:
         raise _damaged(path, f"entries for {begin} ids instead of {ids}")
+
+
+def _check_content(path: Path, expected: str) -> None:
+    """A gigabyte takes a second or two, once a start; a flipped bit would train for days."""
+    try:
+        with path.open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise _damaged(path, error.strerror or str(error)) from None
+    if found != expected:
+        raise _damaged(path, "its content does not match its checksum")

@@ -20,9 +20,10 @@ from regard.text.tokenizer_json import (
     unigram_model,
 )
 
-# Learning looks at this much of a large corpus: more changes the vocabulary very little.
-MOST_TEXTS = 1_000_000
-LONGEST_TEXT = 4_000
+# Learning looks at this much of a large corpus: more changes the vocabulary very little, and all of
+# it is held in memory.
+MOST_TEXTS = 500_000
+LONGEST_TEXT = 2_000
 
 
 def sample(texts: Iterable[str]) -> list[str]:

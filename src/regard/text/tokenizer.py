@@ -79,7 +79,9 @@ class Tokenizer:
                 f" to {LARGEST_VOCABULARY}"
             )
         blank = cls({**frame(lowercase=lowercase), "model": bpe_model([])})
-        normalised = [blank.normalise(text) for text in sample(texts)]
+        normalised = sample(texts)
+        for place, text in enumerate(normalised):  # in place: there may be half a million
+            normalised[place] = blank.normalise(text)
         if not any(normalised):
             raise DataError("tokenizer: the training texts are empty; give some text to learn from")
         model = _LEARN[kind](normalised, vocabulary_size - len(RESERVED))

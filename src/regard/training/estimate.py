@@ -15,7 +15,7 @@ from regard.data.batch import Batch
 from regard.data.batches import Batches
 from regard.objectives import Loss
 from regard.plan import training_flops
-from regard.training.events import Estimate
+from regard.training.events import Estimate, Peak
 from regard.training.loop import TrainingData
 
 TRIAL_SECONDS = 4.0
@@ -53,25 +53,30 @@ def estimate(
         tokens_per_second=rate,
         seconds=steps * accumulate * epoch_tokens / len(batches) / rate,
         memory_bytes=peak_memory(model) + 8 * sum(p.numel() for p in model.parameters()),
-        flops_per_token=flops_per_token(model, data.batches),
-        peak_flops=data.team.sum(machine.gemm_rate(next(model.parameters()).device, dtype)),
+        peak=measured_peak(model, data, dtype),
     )
+
+
+def measured_peak(model: nn.Module, data: TrainingData, dtype: torch.dtype) -> Peak:
+    """Of all devices of a team together."""
+    rate = machine.gemm_rate(next(model.parameters()).device, dtype)
+    return Peak(flops_per_token(model, data.batches), data.team.sum(rate))
 
 
 def flops_per_token(model: nn.Module, batches: Batches) -> float:
     """Over all pairs, padding not counted; a token of a long sentence attends to more."""
     source, target = (
-        lengths.astype(np.float64) for lengths in (batches.source_lengths, batches.target_lengths)
+        np.bincount(lengths) for lengths in (batches.source_lengths, batches.target_lengths)
     )
+    tokens = [float(np.arange(len(counts)) @ counts) for counts in (source, target)]
+    squares = [float(np.arange(len(counts)) ** 2 @ counts) for counts in (source, target)]
     flops = training_flops(
         model.config,  # type: ignore[arg-type]
         model.output.out_features,  # type: ignore[union-attr,arg-type]
-        source.sum(),
-        target.sum(),
-        (source**2).sum() / source.sum(),
-        (target**2).sum() / target.sum(),
+        *tokens,
+        *(square / token for square, token in zip(squares, tokens, strict=True)),
     )
-    return float(flops / (source.sum() + target.sum()))
+    return flops / sum(tokens)
 
 
 def attempt(

@@ -11,7 +11,7 @@ from regard.data import phrasebook
 from regard.data.corpus import Pair, held_out, language_codes, read_pairs
 from regard.data.ids import IdPairs, write_ids
 from regard.data.sieve import Report, Sieve
-from regard.errors import DataError, RunError
+from regard.errors import DataError, RecipeError, RunError
 from regard.recipe import DataSection, Recipe
 from regard.text.tokenizer import Tokenizer, Tokenizers
 
@@ -91,6 +91,24 @@ class Split:
         if self.data.valid:
             return read_pairs(self.data.paths("valid"), self.data.languages)
         return (pair for pair in corpus(self.data) if held_out(pair.source, self.seed, self.share))
+
+
+def given_tokenizers(recipe: Recipe) -> Tokenizers | None:
+    """Those of another run, if the recipe names one."""
+    section = recipe.tokenizer
+    if section.folder is None:
+        return None
+    folder = Path(recipe.data.folder, section.folder)
+    try:
+        given = Tokenizers.load(folder)
+    except RunError as error:
+        raise RecipeError(f"tokenizer.folder: {error}") from None
+    if (given.source is given.target) != section.joint:
+        raise RecipeError(
+            f"tokenizer.folder: {folder} has {'two vocabularies' if section.joint else 'one'}; "
+            f"set tokenizer.joint={str(not section.joint).lower()} as it has"
+        )
+    return given
 
 
 def learn_tokenizers(recipe: Recipe, split: Split) -> Tokenizers:

@@ -22,7 +22,7 @@ from regard.models import Model, build
 from regard.objectives import Loss
 from regard.recipe import Recipe
 from regard.training import prepare, team
-from regard.training.estimate import estimate
+from regard.training.estimate import estimate, measured_peak
 from regard.training.events import DataReady, Event, Note, Resumed
 from regard.training.finish import finish
 from regard.training.fit import pieces_that_fit
@@ -170,6 +170,9 @@ def stopping() -> Iterator[Callable[[], bool]]:
 
 def prepare_data(run: Run, recipe: Recipe) -> Generator[Event, None, Prepared]:
     """Tokenizers and ids, made by this start or by an earlier one."""
+    given = None if run.has_tokenizers() else prepare.given_tokenizers(recipe)
+    if given is not None:
+        run.save_tokenizers(given)
     tokenizers = run.tokenizers() if run.has_tokenizers() else None
     prepared = prepare.load_prepared(run, tokenizers) if tokenizers else None
     reports = None
@@ -225,7 +228,7 @@ def train_prepared(
     yield from (Note(sentence, warning=True) for sentence in (*damaged, *changed))
     if state.step:
         drop_old_checkpoints(run, recipe)  # the process may have died just before
-        yield Resumed(state.step)
+        yield Resumed(state.step, measured_peak(state.model, data, dtype))
     else:
         num_bytes = 12 * sum(parameter.numel() for parameter in state.model.parameters())
         run.require_space(2 * (recipe.train.keep + 1) * num_bytes)

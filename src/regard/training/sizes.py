@@ -1,6 +1,6 @@
 """Sizes that follow from the amount of data, each with its reason."""
 
-from typing import Any
+from typing import Any, Literal
 
 from regard.recipe import DataSection
 from regard.training.prepare import corpus, survey
@@ -16,12 +16,29 @@ TABLE = (
 )
 
 
-def suggest(data: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+# "fast" is as large as "standard", and most of it is in the encoder: an output is written piece by
+# piece, so it is the decoder's depth that translating waits for (Kasai et al. 2021).
+Preset = Literal["standard", "fast"]
+
+
+def fast_layers(
+    encoder_layers: int, decoder_layers: int, d_model: int, d_ff: int
+) -> tuple[int, int]:
+    """One decoder layer, and as many encoder layers as the parameters of the others make."""
+    encoder_layer = 4 * d_model**2 + 2 * d_model * d_ff
+    decoder_layer = encoder_layer + 4 * d_model**2
+    return encoder_layers + (decoder_layers - 1) * decoder_layer // encoder_layer, 1
+
+
+def suggest(data: dict[str, Any], preset: Preset = "standard") -> tuple[dict[str, Any], list[str]]:
     """Recipe values for a [data] section, and sentences that say why."""
     found = survey(corpus(DataSection.model_validate(data)))
     layers, d_model, d_ff, heads, vocabulary, dropout, epochs = next(
         row[1:] for row in TABLE if found.pairs <= row[0]
     )
+    encoder_layers, decoder_layers = layers, layers
+    if preset == "fast":
+        encoder_layers, decoder_layers = fast_layers(layers, layers, d_model, d_ff)
     # A vocabulary larger than this has pieces too rare to learn from.
     vocabulary = max(400, min(vocabulary, found.words // 20))
     batch_tokens = 4096 if found.pairs > 8_000 else 2048
@@ -33,8 +50,8 @@ def suggest(data: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
         "data": data,
         "tokenizer": {"vocabulary_size": vocabulary},
         "model": {
-            "encoder_layers": layers,
-            "decoder_layers": layers,
+            "encoder_layers": encoder_layers,
+            "decoder_layers": decoder_layers,
             "d_model": d_model,
             "d_ff": d_ff,
             "num_heads": heads,
@@ -54,9 +71,10 @@ def suggest(data: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
             "patience": 8,
         },
     }
+    shape = f"{encoder_layers} + {decoder_layers}"
     reasons = [
         f"{found.pairs:,} pairs, {found.words:,} words on both sides: so",
-        f"{layers} + {layers} layers of width {d_model}: larger ones learn such a corpus by heart",
+        f"{shape} layers of width {d_model}: larger ones learn such a corpus by heart",
         f"vocabulary of up to {vocabulary:,} pieces: each is then met often enough to be learned",
         f"dropout {dropout}: "
         + ("much, since the data is small" if dropout > 0.1 else "the paper's"),
