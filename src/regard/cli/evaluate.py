@@ -90,9 +90,10 @@ def test_pairs(
     if source is not None and reference is not None:
         pairs = list(read_pairs([source, reference]))
         return [p.source for p in pairs], [p.target for p in pairs], str(source)
-    if source is None and reference is None and Run.open(run).recipe().data.builtin:
-        pairs = list(phrasebook.pairs("test"))
-        return [p.source for p in pairs], [p.target for p in pairs], "phrasebook test"
+    builtin = Run.open(run).recipe().data.builtin
+    if source is None and reference is None and builtin:
+        pairs = list(phrasebook.pairs("test", builtin))
+        return [p.source for p in pairs], [p.target for p in pairs], f"{builtin} test"
     raise DataError("give --source and --reference, a file of sentences and one of translations")
 
 
