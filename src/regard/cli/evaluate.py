@@ -97,7 +97,12 @@ def test_pairs(
     raise DataError("give --source and --reference, a file of sentences and one of translations")
 
 
-def timed_translations(translator: "Translator", sources: list[str]) -> tuple[list[str], float]:
+def timed_translations(
+    translator: "Translator",
+    sources: list[str],
+    description: str = "translating",
+    at_once: int = SENTENCES_AT_ONCE,
+) -> tuple[list[str], float]:
     import time
 
     from regard.cli.display import progress_bar
@@ -106,9 +111,9 @@ def timed_translations(translator: "Translator", sources: list[str]) -> tuple[li
     # Sentences of like length go together, whatever part of the file they are from.
     order = sorted(range(len(sources)), key=lambda i: len(sources[i]))
     hypotheses = [""] * len(sources)
-    with progress_bar("translating", len(sources)) as bar:
-        for start in range(0, len(order), SENTENCES_AT_ONCE):
-            rows = order[start : start + SENTENCES_AT_ONCE]
+    with progress_bar(description, len(sources)) as bar:
+        for start in range(0, len(order), at_once):
+            rows = order[start : start + at_once]
             for row, text in zip(
                 rows, translator.translate([sources[row] for row in rows]), strict=True
             ):

@@ -49,7 +49,7 @@ def corpus_scores(
     references and chooses how words are found. TER needs about a minute for a thousand lines of
     60 words: leave it out where that is too long.
     """
-    _check(hypotheses, references)
+    check_lines(hypotheses, references)
     return [
         _exact(hypotheses, references, bootstrap, seed)
         if name == "exact"
@@ -70,7 +70,7 @@ def chrf(hypotheses: Sequence[str], references: Sequence[str]) -> float:
     return corpus_scores(hypotheses, references, metrics=["chrF"])[0].value
 
 
-def _check(hypotheses: Sequence[str], references: Sequence[str]) -> None:
+def check_lines(hypotheses: Sequence[str], references: Sequence[str]) -> None:
     if len(hypotheses) != len(references):
         raise DataError(
             f"scores: {len(hypotheses)} translations for {len(references)} references; "
@@ -88,8 +88,8 @@ def _sacrebleu_score(
     seed: int,
     language: str | None,
 ) -> Score:
-    metric = _metric(name, language)
-    with _sacrebleu_seed(seed):
+    metric = metric_of(name, language)
+    with sacrebleu_seed(seed):
         score = metric.corpus_score(hypotheses, [references], n_bootstrap=max(1, bootstrap))
     value, signature = float(score.score), str(metric.get_signature())
     if bootstrap <= 1:
@@ -100,9 +100,18 @@ def _sacrebleu_score(
     )
 
 
-def _metric(name: Metric, language: str | None) -> BLEU | CHRF | TER:
-    code = re.split("[-_]", (language or "").lower())[0]
-    unspaced = code in _CHINESE | _BY_CHARACTER
+def _code(language: str | None) -> str:
+    return re.split("[-_]", (language or "").lower())[0]
+
+
+def is_unspaced(language: str | None) -> bool:
+    """Whether a language is written without spaces between words."""
+    return _code(language) in _CHINESE | _BY_CHARACTER
+
+
+def metric_of(name: Metric, language: str | None) -> BLEU | CHRF | TER:
+    code = _code(language)
+    unspaced = is_unspaced(language)
     match name:
         case "chrF":
             return CHRF()
@@ -114,7 +123,7 @@ def _metric(name: Metric, language: str | None) -> BLEU | CHRF | TER:
 
 
 @contextmanager
-def _sacrebleu_seed(seed: int) -> Iterator[None]:
+def sacrebleu_seed(seed: int) -> Iterator[None]:
     """sacreBLEU reads its seed from the environment only."""
     before = os.environ.get("SACREBLEU_SEED")
     os.environ["SACREBLEU_SEED"] = str(seed)
