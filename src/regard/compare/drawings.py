@@ -14,6 +14,13 @@ LEFT, RIGHT, TOP, BOTTOM = 44, 14, 14, 44
 CELL = 24
 LETTER = 7.2  # about what a letter takes at 12 pixels
 COLOURS = 6
+# A dot, a triangle, a square, a diamond.
+CORNERS: tuple[tuple[tuple[int, int], ...], ...] = (
+    (),
+    ((0, -5), (5, 4), (-5, 4)),
+    ((-4, -4), (4, -4), (4, 4), (-4, 4)),
+    ((0, -6), (5, 0), (0, 6), (-5, 0)),
+)
 
 
 def colour(number: int) -> str:
@@ -21,17 +28,11 @@ def colour(number: int) -> str:
 
 
 def mark(number: int, x: float, y: float) -> str:
-    """A dot, a triangle, a square or a diamond, so that colour alone tells nothing."""
+    """A shape and a colour, so that neither has to tell runs apart alone."""
     style = f'style="fill: {colour(number)}"'
-    match number % 4:
-        case 0:
-            return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" {style}/>'
-        case 1:
-            corners = ((0, -5), (5, 4), (-5, 4))
-        case 2:
-            corners = ((-4, -4), (4, -4), (4, 4), (-4, 4))
-        case _:
-            corners = ((0, -6), (5, 0), (0, 6), (-5, 0))
+    corners = CORNERS[number % len(CORNERS)]
+    if not corners:
+        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" {style}/>'
     points = " ".join(f"{x + dx:.1f},{y + dy:.1f}" for dx, dy in corners)
     return f'<polygon points="{points}" {style}/>'
 

@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sacrebleu.significance import PairedTest
+from sacrebleu.metrics.base import Metric as SacreBleuMetric
+from sacrebleu.significance import PairedTest, Result
 
 from regard.evaluate.scores import Metric, check_lines, metric_of, sacrebleu_seed
 
@@ -56,18 +57,38 @@ def paired_differences(
         return {}
     named = [("", baseline), *systems.items()]
     trials = {"bs": resamples, "ar": SHUFFLES_A_RESAMPLE * resamples}
-    found = {}
-    for kind, samples in trials.items():
-        metrics = {name: metric_of(name, language) for name in METRICS}
-        with sacrebleu_seed(seed):
-            test = PairedTest(named, metrics, [references], test_type=kind, n_samples=samples)
-            # A column of results for each metric, after that of the names; the baseline is first.
-            found[kind] = list(test()[1].values())[1:]
+    with sacrebleu_seed(seed):
+        bootstrap, randomisation = (
+            _results(named, references, language, kind, samples) for kind, samples in trials.items()
+        )
     differences: dict[str, list[Difference]] = {name: [] for name in systems}
-    for metric, resampled, shuffled in zip(METRICS, found["bs"], found["ar"], strict=True):
-        base, *others = zip(resampled, shuffled, strict=True)
-        for name, (one, other) in zip(systems, others, strict=True):
-            value = float(one.score - base[0].score)
-            difference = Difference(metric, value, float(one.p_value), float(other.p_value))
+    for metric, resampled, shuffled in zip(METRICS, bootstrap, randomisation, strict=True):
+        base, *others = resampled
+        for name, one, other in zip(systems, others, shuffled[1:], strict=True):
+            value = float(one.score - base.score)
+            difference = Difference(metric, value, _p(one), _p(other))
             differences[name].append(difference)
     return differences
+
+
+def _results(
+    named: list[tuple[str, Sequence[str]]],
+    references: Sequence[str],
+    language: str | None,
+    kind: str,
+    samples: int,
+) -> list[list[Result]]:
+    """For each metric the results of all systems, the baseline's first."""
+    metrics: dict[str, SacreBleuMetric] = {name: metric_of(name, language) for name in METRICS}
+    test = PairedTest(named, metrics, [references], test_type=kind, n_samples=samples)
+    _, columns = test()
+    # The first column holds the names.
+    return [
+        [each for each in column if isinstance(each, Result)]
+        for column in list(columns.values())[1:]
+    ]
+
+
+def _p(result: Result) -> float:
+    assert result.p_value is not None  # only the baseline has none
+    return float(result.p_value)
