@@ -38,7 +38,7 @@ def test_all_see_the_same_batches_for_the_same_time(name: str, data: str) -> Non
 def test_settings_are_for_all() -> None:
     experiment = load_experiment("attention-matters", "phrasebook-long", ["train.steps=7"])
     assert {recipe.train.steps for recipe in experiment.recipes.values()} == {7}
-    with pytest.raises(RecipeError, match="unknown key train.stesp"):
+    with pytest.raises(RecipeError, match=r"unknown key train\.stesp"):
         load_experiment("attention-matters", "phrasebook-long", ["train.stesp=7"])
 
 

@@ -1,5 +1,6 @@
 """Every sentence with words is in one bin, and a bin scores like a corpus of its own."""
 
+import itertools
 from collections import Counter
 
 import pytest
@@ -25,7 +26,7 @@ def test_bins_part_the_sentences_by_length(lengths: list[int]) -> None:
         assert (each.shortest_words, each.longest_words) == (min(inside), max(inside))
         assert each.mean_words == pytest.approx(sum(inside) / len(inside))
         assert len(each.rows) >= FEWEST_SENTENCES or len(bins) == 1
-    for one, next_one in zip(bins, bins[1:], strict=False):
+    for one, next_one in itertools.pairwise(bins):
         assert one.longest_words < next_one.shortest_words
 
 

@@ -46,9 +46,6 @@ def length_bins(sources: Sequence[str], language: str | None = None) -> list[Bin
             groups[-1] += rows
         else:
             groups.append(rows)
-    if len(groups) > 1 and len(groups[-1]) < FEWEST_SENTENCES:
-        last = groups.pop()
-        groups[-1] += last
     return [_bin(rows, lengths) for rows in groups if rows]
 
 
