@@ -81,10 +81,8 @@ def test_runs_of_any_kind_are_compared(
     runs: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     html, figure = tmp_path / "page.html", tmp_path / "curve.svg"
-    main(
-        ["compare", *runs, "--bootstrap", "20", "--json"]
-        + ["--html", str(html), "--figure", str(figure), "--sentence", "one two"]
-    )
+    drawn = ["--html", str(html), "--figure", str(figure), "--sentence", "one two"]
+    main(["compare", *runs, "--bootstrap", "20", "--json", *drawn])
     facts = json.loads(capsys.readouterr().out)
     assert [run["name"] for run in facts["runs"]] == ["fixed", "attending", "transformer"]
     assert facts["sentences"] == 30
