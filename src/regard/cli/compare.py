@@ -57,7 +57,7 @@ def compare(
     as_json
         One object with all figures.
     """
-    from regard.cli.display import results, say
+    from regard.cli.display import progress_bar, results
     from regard.compare import measure, table
     from regard.compare.figure import check_kind, save_by_length
     from regard.compare.sentences import common_test_set
@@ -71,18 +71,17 @@ def compare(
     test = common_test_set(list(named.values()), source, reference)
     shown = (sentence or sentence_to_look_at(test)) if html else None
     translations, looks = translate_all(named, test, beam_size, shown)
-    say("Scoring …")
-    comparison = measure.compare(named, translations, test, bootstrap)
+    with progress_bar("scoring", None):
+        comparison = measure.compare(named, translations, test, bootstrap)
     if figure is not None:
         save_by_length(comparison, figure)
     if html is not None:
         from regard.checkpoint import write_file
         from regard.compare.page import page
 
-        title = f"Compared: {', '.join(named)}"
         text = page(
             comparison,
-            title=title,
+            title=f"Compared: {', '.join(named)}",
             about=(),
             sentence=shown or "",
             looks=looks,

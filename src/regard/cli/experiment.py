@@ -68,7 +68,7 @@ def write_outcome(
 ) -> None:
     from regard.checkpoint import Run, write_file
     from regard.cli.compare import translate_all
-    from regard.cli.display import results, say
+    from regard.cli.display import progress_bar, results, say
     from regard.compare import measure, table
     from regard.compare.figure import save_by_length
     from regard.compare.page import page
@@ -78,8 +78,8 @@ def write_outcome(
     test = common_test_set(list(runs.values()), source, reference)
     say("\nTranslating the test sentences …")
     translations, looks = translate_all(runs, test, None, experiment.sentence)
-    say("Scoring …")
-    comparison = measure.compare(runs, translations, test, RESAMPLES)
+    with progress_bar("scoring", None):
+        comparison = measure.compare(runs, translations, test, RESAMPLES)
     facts = json.dumps(measure.as_json(comparison), indent=2, ensure_ascii=False)
     text = page(
         comparison,

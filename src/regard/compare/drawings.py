@@ -6,6 +6,7 @@ Lengths are in pixels of the drawing; a page makes them smaller where it is narr
 from html import escape
 
 from regard.compare.measure import Comparison
+from regard.compare.table import ceiling
 from regard.evaluate.scores import Metric
 from regard.tasks import Alignment
 
@@ -39,8 +40,7 @@ def mark(number: int, x: float, y: float) -> str:
 
 def curves(comparison: Comparison, metric: Metric) -> str:
     """Scores of one metric against the words of the source, a line for each run."""
-    values = [value for run in comparison.runs for value in run.by_length[metric]]
-    top = 100.0 if metric == "exact" else max(10.0, 10.0 * -(-max(values) // 10))
+    top = ceiling(value for run in comparison.runs for value in run.by_length[metric])
     longest = max(each.longest_words for each in comparison.bins)
     across = (WIDTH - LEFT - RIGHT) / longest
     up = (HEIGHT - TOP - BOTTOM) / top

@@ -1,6 +1,7 @@
 """A comparison as plain text: the table, which differences are real, and scores by length."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 
 from regard.compare.measure import Comparison, Measured
 from regard.evaluate.scores import Score
@@ -95,7 +96,7 @@ def plot(comparison: Comparison) -> list[str]:
     curves = [run.by_length[metric] for run in comparison.runs]
     labels = [each.label for each in comparison.bins]
     width = max(map(len, labels)) + 2
-    top = ceiling(comparison)
+    top = ceiling(value for curve in curves for value in curve)
     cells = [[" "] * (width * len(labels)) for _ in range(HEIGHT)]
     for mark, curve in zip(cycled(len(curves)), curves, strict=True):
         for place, value in enumerate(curve):
@@ -120,8 +121,6 @@ def cycled(count: int) -> str:
     return "".join(MARKS[number % len(MARKS)] for number in range(count))
 
 
-def ceiling(comparison: Comparison) -> float:
-    """The round score just above all curves of the first metric."""
-    metric = comparison.curves[0]
-    best = max(value for run in comparison.runs for value in run.by_length[metric])
-    return max(10.0, 10.0 * -(-best // 10))
+def ceiling(scores: Iterable[float]) -> float:
+    """The round score just above all of them. A perfect one may be a hair above 100."""
+    return min(100.0, max(10.0, 10.0 * math.ceil(max(scores) / 10)))
