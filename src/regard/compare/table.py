@@ -61,12 +61,18 @@ def aligned(table: Sequence[Sequence[str]]) -> list[str]:
     ]
 
 
-def differences(comparison: Comparison) -> list[list[str]]:
-    """A row for each run but the first: its name and, for each metric, difference and verdict."""
+def differences(comparison: Comparison) -> list[str]:
+    """A line for each run but the first: its name and, for each metric, difference and verdict."""
+    others = comparison.runs[1:]
+    width = max(len(run.name) for run in others)
     return [
-        [run.name, *(f"{each.metric} {each.value:+.1f}, {each.verdict()}" for each in found)]
-        for run in comparison.runs[1:]
-        if (found := run.differences)
+        "  ".join(
+            [
+                run.name.ljust(width),
+                *(f"{each.metric} {each.value:+.1f}, {each.verdict()}" for each in run.differences),
+            ]
+        )
+        for run in others
     ]
 
 
@@ -83,7 +89,7 @@ def text(comparison: Comparison, resamples: int) -> str:
     lines += aligned(rows(comparison))
     if len(comparison.runs) > 1:
         lines += ["", f"Against {comparison.runs[0].name}:"]
-        lines += [f"  {line}" for line in aligned(differences(comparison))]
+        lines += [f"  {line}" for line in differences(comparison)]
         lines += [f"  {how_tested(resamples)}"]
     if comparison.bins:
         lines += ["", *plot(comparison)]
