@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from sacrebleu.metrics.bleu import BLEU
@@ -21,6 +21,29 @@ METRICS: tuple[Metric, ...] = ("BLEU", "BLEU lower-cased", "chrF", "TER", "exact
 # for Japanese and Korean needs a further package; characters need none, and the signature says so.
 _CHINESE = {"zh", "zho", "chi", "cmn", "yue"}
 _BY_CHARACTER = {"ja", "jpn", "ko", "kor", "th", "tha", "lo", "lao", "km", "khm", "my", "mya"}
+
+
+class _PlainFloats:
+    """sacreBLEU's own numbers, all of one type. Where some resamples match nothing, theirs are of
+    two, and the mean over them fails.
+    """
+
+    def _compute_score_from_stats(self, stats: list[Any]) -> Any:
+        score = super()._compute_score_from_stats(stats)  # type: ignore[misc]
+        score.score = float(score.score)
+        return score
+
+
+class _Bleu(_PlainFloats, BLEU):
+    pass
+
+
+class _Chrf(_PlainFloats, CHRF):
+    pass
+
+
+class _Ter(_PlainFloats, TER):
+    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,12 +137,12 @@ def metric_of(name: Metric, language: str | None) -> BLEU | CHRF | TER:
     unspaced = is_unspaced(language)
     match name:
         case "chrF":
-            return CHRF()
+            return _Chrf()
         case "TER":
-            return TER(normalized=unspaced, asian_support=unspaced)
+            return _Ter(normalized=unspaced, asian_support=unspaced)
     tokenize = "zh" if code in _CHINESE else "char" if code in _BY_CHARACTER else "13a"
     # force: no guess from full stops that the text might be tokenised
-    return BLEU(lowercase=name == "BLEU lower-cased", tokenize=tokenize, force=True)
+    return _Bleu(lowercase=name == "BLEU lower-cased", tokenize=tokenize, force=True)
 
 
 @contextmanager
