@@ -49,17 +49,18 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "cli": {
         *("tasks", "engines", "search", "evaluate", "inspect", "training", "recipe"),
-        *("checkpoint", "data", "machine", "plan", "devices", "distill"),
+        *("checkpoint", "data", "machine", "plan", "devices", "distill", "compare"),
     },
     "distill": {
         *("tasks", "engines", "search", "training", "recipe", "checkpoint", "data", "machine"),
         "models",
     },
+    "compare": {"evaluate", "checkpoint", "data", "recipe", "training", "tasks"},
     "serve": {"tasks", "evaluate", "inspect"},
     "__main__": {"cli"},
 }
 MAY_IMPORT["training"] = set(MAY_IMPORT) - {
-    *("tasks", "engines", "distill", "cli", "serve", "__main__")
+    *("tasks", "engines", "distill", "compare", "cli", "serve", "__main__")
 }
 MAY_NAME_TYPES = {
     room: {"models"} for room in ("objectives", "inspect", "evaluate", "engines", "tasks")

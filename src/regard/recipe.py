@@ -37,7 +37,7 @@ class Section(BaseModel):
 class DataSection(Section):
     """Where the pairs are. Relative names start at `folder`, which starts where you are."""
 
-    builtin: Literal["phrasebook"] | None = None
+    builtin: Literal["phrasebook", "phrasebook-long"] | None = None
     folder: str = "."
     train: tuple[str, ...] = ()
     valid: tuple[str, ...] = ()

@@ -12,10 +12,9 @@ from torch.testing import assert_close
 from regard.data.batch import batch_sources
 from regard.models.transformer import Transformer, TransformerConfig
 from regard.recipe import read
+from tests.models.problems import START, VOCABULARY, ids, problem
 
 Build = Callable[..., Transformer]
-VOCABULARY = 23
-START = 2
 
 # Each value of a column meets each value of every other column at least once.
 COLUMNS = ("positions", "activation", "tied_embeddings", "norm", "normalisation")
@@ -43,19 +42,6 @@ both_precisions = pytest.mark.parametrize("dtype", list(TOLERANCE))
 
 def assert_same(ours: Tensor, expected: Tensor) -> None:
     assert_close(ours, expected, rtol=0, atol=TOLERANCE[expected.dtype])
-
-
-def ids(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randint(4, VOCABULARY, shape, generator=torch.Generator().manual_seed(seed))
-
-
-def problem(lengths: tuple[int, ...] = (9, 3, 6), target: int = 7) -> tuple[Tensor, Tensor, Tensor]:
-    """Sources of these lengths with their mask, and as many targets."""
-    source = ids(len(lengths), max(lengths))
-    mask = torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]
-    inputs = ids(len(lengths), target, seed=1)
-    inputs[:, 0] = START
-    return source.masked_fill(~mask, 0), mask, inputs
 
 
 @both_precisions

@@ -29,6 +29,7 @@ COMMANDS = {
     "distill": "Train a smaller or quicker student on what a trained run says.",
     "translate": "Translate texts, or every line of standard input.",
     "evaluate": "Score a run: BLEU, chrF, TER, exact matches.",
+    "compare": "Several runs on the same sentences: one table, and which differences are real.",
     "attend": "Show which source words each word of a translation looks at.",
     "export": "Write a run in the form of another program: CTranslate2.",
     "show": "Sizes, parameters, scores and provenance of a run or a recipe.",
@@ -46,6 +47,18 @@ _inspect = App(
 for _name, _help in INSPECT.items():
     _inspect.command(f"regard.cli.inspect:{_name}", name=_name, help=_help)
 app.command(_inspect)
+EXPERIMENTS = {
+    "attention-matters": "Train without attention, with it and a Transformer, and compare them.",
+}
+_experiment = App(
+    name="experiment",
+    help="Train several models under the same conditions and write a page on how they differ.",
+    sort_key=len(COMMANDS) + 1,
+)
+for _name, _help in EXPERIMENTS.items():
+    _function = _name.replace("-", "_")
+    _experiment.command(f"regard.cli.experiment:{_function}", name=_name, help=_help)
+app.command(_experiment)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

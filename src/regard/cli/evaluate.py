@@ -90,13 +90,19 @@ def test_pairs(
     if source is not None and reference is not None:
         pairs = list(read_pairs([source, reference]))
         return [p.source for p in pairs], [p.target for p in pairs], str(source)
-    if source is None and reference is None and Run.open(run).recipe().data.builtin:
-        pairs = list(phrasebook.pairs("test"))
-        return [p.source for p in pairs], [p.target for p in pairs], "phrasebook test"
+    builtin = Run.open(run).recipe().data.builtin
+    if source is None and reference is None and builtin:
+        pairs = list(phrasebook.pairs("test", builtin))
+        return [p.source for p in pairs], [p.target for p in pairs], f"{builtin} test"
     raise DataError("give --source and --reference, a file of sentences and one of translations")
 
 
-def timed_translations(translator: "Translator", sources: list[str]) -> tuple[list[str], float]:
+def timed_translations(
+    translator: "Translator",
+    sources: list[str],
+    description: str = "translating",
+    at_once: int = SENTENCES_AT_ONCE,
+) -> tuple[list[str], float]:
     import time
 
     from regard.cli.display import progress_bar
@@ -105,9 +111,9 @@ def timed_translations(translator: "Translator", sources: list[str]) -> tuple[li
     # Sentences of like length go together, whatever part of the file they are from.
     order = sorted(range(len(sources)), key=lambda i: len(sources[i]))
     hypotheses = [""] * len(sources)
-    with progress_bar("translating", len(sources)) as bar:
-        for start in range(0, len(order), SENTENCES_AT_ONCE):
-            rows = order[start : start + SENTENCES_AT_ONCE]
+    with progress_bar(description, len(sources)) as bar:
+        for start in range(0, len(order), at_once):
+            rows = order[start : start + at_once]
             for row, text in zip(
                 rows, translator.translate([sources[row] for row in rows]), strict=True
             ):

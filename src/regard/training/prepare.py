@@ -38,14 +38,14 @@ class Prepared:
 
 def corpus(data: DataSection) -> Iterator[Pair]:
     """All pairs of the training files, held-out ones included."""
-    if data.builtin == "phrasebook":
-        return phrasebook.pairs("train")
+    if data.builtin:
+        return phrasebook.pairs("train", data.builtin)
     return read_pairs(data.paths("train"), data.languages)
 
 
 def languages(data: DataSection) -> tuple[str, str] | None:
     """The languages as named in the recipe, or as the file names tell."""
-    if data.builtin == "phrasebook":
+    if data.builtin:
         return ("fr", "en")
     return data.languages or language_codes(data.paths("train"))
 
@@ -86,8 +86,8 @@ class Split:
         return (pair for pair in pairs if not held_out(pair.source, self.seed, self.share))
 
     def valid(self) -> Iterator[Pair]:
-        if self.data.builtin == "phrasebook":
-            return phrasebook.pairs("valid")
+        if self.data.builtin:
+            return phrasebook.pairs("valid", self.data.builtin)
         if self.data.valid:
             return read_pairs(self.data.paths("valid"), self.data.languages)
         return (pair for pair in corpus(self.data) if held_out(pair.source, self.seed, self.share))
