@@ -32,7 +32,12 @@ from regard.text.tokenizer import Tokenizer, Tokenizers
 if TYPE_CHECKING:
     from regard.models.transformer import Transformer
 
-ACTIVATIONS = {"relu": Activation.RELU, "gelu": Activation.GELU, "swiglu": Activation.SWISH}
+ACTIVATIONS = {
+    "relu": Activation.RELU,
+    "gelu": Activation.GELU,
+    "gelu_tanh": Activation.GELUTanh,
+    "swiglu": Activation.SWISH,
+}
 # CTranslate2 looks sinusoidal positions up in a table, which has to end somewhere.
 POSITIONS = 4096
 

@@ -1,9 +1,15 @@
 """The models. `build` is the only list of them."""
 
+from regard.models.bert import Bert, BertConfig
+from regard.models.gpt import GPT, GPTConfig
 from regard.models.recurrent import Recurrent, RecurrentConfig
 from regard.models.transformer import Transformer, TransformerConfig
 
 __all__ = [
+    "GPT",
+    "Bert",
+    "BertConfig",
+    "GPTConfig",
     "Model",
     "ModelConfig",
     "Recurrent",
