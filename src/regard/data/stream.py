@@ -19,7 +19,7 @@ from regard.data.batch import Recall, TextBatch
 from regard.data.batches import Amounts, Indices
 from regard.data.on_disk import damaged, id_type, open_arrays, write_arrays
 from regard.errors import DataError
-from regard.text.tokenizer import END, Tokenizer
+from regard.text.tokenizer import Tokenizer
 
 CHUNK_CHARACTERS = 1_000_000
 
@@ -30,14 +30,14 @@ def write_stream(
     """Texts one after another, None where a document ends. A text should end where a line does, so
     that no piece is cut.
     """
-    characters = 0
+    characters, end = 0, tokenizer.specials.end
 
     def chunks() -> Iterator[dict[str, npt.NDArray[Any]]]:
         nonlocal characters
         for chunk in _chunks(texts):
             encoded = iter(tokenizer.encode_batch([text for text in chunk if text is not None]))
             characters += sum(len(tokenizer.normalise(text)) for text in chunk if text is not None)
-            ids = [i for text in chunk for i in ([END] if text is None else next(encoded))]
+            ids = [i for text in chunk for i in ([end] if text is None else next(encoded))]
             yield {"ids": np.array(ids, np.int64)}
 
     def facts() -> dict[str, Any]:

@@ -14,7 +14,7 @@ from regard.decode.sample import sample
 from regard.evaluate.pairs import device_of, perplexity
 from regard.evaluate.validation import Findings, Sample
 from regard.objectives import Loss, next_token, next_token_carried
-from regard.text.tokenizer import END, PAD, START, UNKNOWN, Tokenizer
+from regard.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from regard.models import LanguageModel
@@ -67,7 +67,8 @@ class HeldOutText:
         device = device_of(model)
         ids = self.stream.window(0, 4 * SAMPLE_CHARACTERS).tolist()
         text = self.tokenizer.decode(ids)
-        given = self.tokenizer.encode(text[:PROMPT_CHARACTERS]) or [END]
+        specials = self.tokenizer.specials
+        given = self.tokenizer.encode(text[:PROMPT_CHARACTERS]) or [specials.end]
         state: Any = model.start(1)
         step: Any = model.step
         for token in given[:-1]:
@@ -78,8 +79,8 @@ class HeldOutText:
             state,
             torch.tensor(given[-1:], device=device),
             max_lengths=torch.tensor([max(1, room)]),
-            end=END,
-            filters=[filters.forbid([PAD, UNKNOWN, START]), filters.temperature(0.8)],
+            end=specials.end,
+            filters=[filters.forbid(specials.never), filters.temperature(0.8)],
             seeds=[1],
         )
         output = self.tokenizer.decode([int(token) for token in tokens])

@@ -11,7 +11,7 @@ import json
 import math
 from collections.abc import Sequence
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 from regard.errors import RunError
 from regard.text.normalise import WORD_START, normaliser
@@ -19,6 +19,19 @@ from regard.text.normalise import WORD_START, normaliser
 PAD, UNKNOWN, START, END = 0, 1, 2, 3
 SPECIALS = ("<pad>", "<unk>", "<s>", "</s>")
 RESERVED = SPECIALS + tuple(f"<0x{byte:02X}>" for byte in range(256))
+
+
+class Specials(NamedTuple):
+    """Ids of pieces that no text has: of our own tokenizers, unless others are given. Since nothing
+    is ever unknown to these, the piece for it is free to stand where something is masked.
+    """
+
+    pad: int = PAD
+    unknown: int | None = UNKNOWN
+    start: int = START
+    end: int = END
+    mask: int | None = UNKNOWN
+
 
 LARGEST_VOCABULARY = 1_000_000
 LARGEST_JSON = 100_000_000
@@ -108,15 +121,21 @@ def refusal(where: str, why: str) -> RunError:
     return RunError(f"{where}: not a tokenizer that regard wrote ({why}); restore the file")
 
 
-def read(text: str, where: str) -> dict[str, Any]:
-    """Parse and check; what is returned is safe to give to the library."""
+def parse(text: str, where: str) -> dict[str, Any]:
     if len(text) > LARGEST_JSON:
         raise refusal(where, f"{len(text)} characters, more than {LARGEST_JSON}")
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):
         raise refusal(where, "not valid JSON") from None
-    model = document.get("model") if isinstance(document, dict) else None
+    if not isinstance(document, dict):
+        raise refusal(where, "no model section")
+    return document
+
+
+def read(document: dict[str, Any], where: str) -> dict[str, Any]:
+    """Checked; what is returned is safe to give to the library."""
+    model = document.get("model")
     if not isinstance(model, dict):
         raise refusal(where, "no model section")
     for lowercase, verbatim in product((False, True), repeat=2):

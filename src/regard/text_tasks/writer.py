@@ -15,7 +15,7 @@ from regard.decode.sample import sample
 from regard.errors import RequestError
 from regard.machine import choose_device
 from regard.models import GPTConfig
-from regard.text.tokenizer import END, PAD, START, UNKNOWN, Tokenizer
+from regard.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from regard.decode.contract import Filter
@@ -49,8 +49,9 @@ class Writing:
             if not holds:
                 raise RequestError(f"{sentence}; see `regard generate --help`")
 
-    def filters(self) -> "list[Filter]":
-        chosen = [filters.forbid([PAD, UNKNOWN, START])]
+    def filters(self, never: Sequence[int]) -> "list[Filter]":
+        """In the order they apply: what may be said at all, then how boldly it is drawn."""
+        chosen = [filters.forbid(never)]
         if self.temperature:
             chosen.append(filters.temperature(self.temperature))
         if self.top_k:
@@ -102,7 +103,7 @@ class Writer:
             )
         writing = writing or Writing()
         # Where a document has ended, another begins.
-        given = self.tokenizer.encode(prompt) or [END]
+        given = self.tokenizer.encode(prompt) or [self.tokenizer.specials.end]
         waiting: list[int] = []
         for token in self._tokens(given, writing):
             waiting.append(token)
@@ -125,7 +126,7 @@ class Writer:
             seen = history[-max(1, self.limit // 2) :] if part else history[-(self.limit - 1) :]
             room = min(left, self.limit - len(seen))
             for token in self._continued(seen, room, writing, part):
-                if token == END:
+                if token == self.tokenizer.specials.end:
                     return
                 history.append(token)
                 left -= 1
@@ -133,6 +134,7 @@ class Writer:
             part += 1
 
     def _continued(self, seen: list[int], room: int, writing: Writing, part: int) -> Iterator[int]:
+        specials = self.tokenizer.specials
         device = next(self.model.parameters()).device
         tokens = torch.tensor(seen, device=device)
         state: Any = self.model.start(1)
@@ -144,8 +146,8 @@ class Writer:
             state,
             tokens[-1:],
             max_lengths=torch.tensor([room]),
-            end=END,
-            filters=writing.filters(),
+            end=specials.end,
+            filters=writing.filters(specials.never),
             seeds=[(writing.seed + part) % 2**63] if writing.temperature else None,
         )
         for next_token in drawn:
@@ -158,7 +160,7 @@ class Writer:
         if self.backward:
             ids = ids[::-1]
         device = next(self.model.parameters()).device
-        tokens = torch.tensor([END, *ids], device=device)
+        tokens = torch.tensor([self.tokenizer.specials.end, *ids], device=device)
         found = self._carried(tokens) if self.limit == sys.maxsize else self._windows(tokens)
         if self.backward:
             ids, found = ids[::-1], found[::-1]
