@@ -14,7 +14,6 @@ from regard.decode import filters
 from regard.decode.sample import sample
 from regard.errors import RequestError
 from regard.machine import choose_device
-from regard.models import GPTConfig
 from regard.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -91,7 +90,7 @@ class Writer:
         language_model = cast("LanguageModel", model)
         # Positions that were never learned run on without end, and mean nothing after a while.
         longest = language_model.longest
-        unlearned = isinstance(recipe.model, GPTConfig) and longest == sys.maxsize
+        unlearned = recipe.model.kind == "gpt" and longest == sys.maxsize
         limit = recipe.data.context if unlearned else longest
         return cls(language_model, tokenizer, limit, recipe.data.direction == "backward")
 
