@@ -3,9 +3,11 @@
 from dataclasses import dataclass
 from typing import Protocol
 
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from regard.data.batch import Batch, TextBatch
+from regard.data.label_ids import LabelBatch
 from regard.layers.cross_entropy import linear_cross_entropy
 
 
@@ -74,3 +76,21 @@ def _of_all(features: Tensor, labels: Tensor, output: nn.Linear, smoothing: floa
     flat = labels.flatten()
     total = linear_cross_entropy(features.flatten(0, 1), output.weight, flat, smoothing)
     return Loss(total, flat.numel())
+
+
+class LabellingModel(Protocol):
+    """A model that predicts a label for each unit of a text."""
+
+    output: nn.Linear
+
+    def features(self, tokens: Tensor, mask: Tensor, units: Tensor) -> Tensor: ...
+
+
+def labelling(model: LabellingModel, batch: LabelBatch, label_smoothing: float = 0.0) -> Loss:
+    """Cross-entropy of the label of every unit: of each text, or of each word."""
+    features = model.features(batch.tokens, batch.mask, batch.units)
+    real = batch.labels >= 0
+    labels = batch.labels[real]
+    logits = model.output(features[real]).float()
+    total = F.cross_entropy(logits, labels, label_smoothing=label_smoothing, reduction="sum")
+    return Loss(total, labels.numel())

@@ -25,6 +25,7 @@ from regard.training.events import Event, Note, Resumed
 from regard.training.finish import finish
 from regard.training.fit import pieces_that_fit
 from regard.training.judge import Judge
+from regard.training.label_lesson import label_lesson
 from regard.training.lesson import Lesson
 from regard.training.log import Log
 from regard.training.loop import Objective, TrainingData, derived_seed
@@ -175,6 +176,8 @@ def prepare_lesson(run: Run, recipe: Recipe) -> Generator[Event, None, Lesson]:
             return (yield from pair_lesson(run, recipe))
         case "language-model":
             return (yield from text_lesson(run, recipe))
+        case "classification" | "tagging":
+            return (yield from label_lesson(run, recipe))
         case _:
             raise RunError(f"task {recipe.task}: cannot be trained yet")
 
