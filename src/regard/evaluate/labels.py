@@ -128,7 +128,9 @@ class HeldOutLabels:
         labels = torch.from_numpy(np.concatenate(true))
         loss = float(torch.nn.functional.cross_entropy(flat, labels))
         found = [each.argmax(-1).numpy() for each in logits]
-        scores: dict[str, float | None] = {"accuracy": accuracy(flat.argmax(-1).numpy(), labels)}
+        scores: dict[str, float | None] = {
+            "accuracy": accuracy(flat.argmax(-1).numpy(), labels.numpy())
+        }
         if self.ids.whole_text:
             temperature = fitted_temperature(flat.double(), labels)
             scores |= {
@@ -152,7 +154,7 @@ class HeldOutLabels:
         places = sorted(range(len(rows)), key=rows.__getitem__)[:3]
         return tuple(
             Sample(
-                self.tokenizer.decode(self.ids.row(rows[place]).pieces),
+                self.tokenizer.decode(list(self.ids.row(rows[place]).pieces)),
                 " ".join(self.names([true[place]])[0][:SHOWN_WORDS]),
                 " ".join(self.names([found[place]])[0][:SHOWN_WORDS]),
             )

@@ -29,6 +29,7 @@ from regard.training.label_lesson import label_lesson
 from regard.training.lesson import Lesson
 from regard.training.log import Log
 from regard.training.loop import Objective, TrainingData, derived_seed
+from regard.training.masked_lesson import masked_lesson
 from regard.training.pair_lesson import pair_lesson
 from regard.training.parallel import shard
 from regard.training.state import TrainingState
@@ -178,8 +179,8 @@ def prepare_lesson(run: Run, recipe: Recipe) -> Generator[Event, None, Lesson]:
             return (yield from text_lesson(run, recipe))
         case "classification" | "tagging":
             return (yield from label_lesson(run, recipe))
-        case _:
-            raise RunError(f"task {recipe.task}: cannot be trained yet")
+        case "masked-language-model":
+            return (yield from masked_lesson(run, recipe))
 
 
 def train_prepared(

@@ -183,7 +183,6 @@ def suggest_for_labels(data: dict[str, Any], task: str) -> tuple[dict[str, Any],
         f"{count:,} {unit}, {words:,} words: so",
         f"a bidirectional LSTM of width {d_model}, dropout {dropout}: it needs the least data",
         f"vocabulary of up to {vocabulary:,} pieces: each is then met often enough to be learned",
-        f"{steps:,} updates: {passes} passes over the data at most, fewer when validation stops "
-        "getting better",
+        f"{steps:,} updates, {passes} passes at most: fewer when validation stops getting better",
     ]
     return values, reasons
