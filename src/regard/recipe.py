@@ -193,6 +193,8 @@ class Recipe(Section):
 
     @model_validator(mode="after")
     def fits_together(self) -> "Recipe":
+        if self.data.embeddings and self.tokenizer.kind != "word":
+            raise ValueError('data.embeddings are of words; set tokenizer.kind = "word"')
         if self.train.metric not in METRICS[self.task]:
             known = ", ".join(METRICS[self.task])
             raise ValueError(f"train.metric = '{self.train.metric}': {self.task} has {known}")

@@ -32,6 +32,8 @@ COMMANDS = {
     "score": "How likely a language model holds a text, token by token.",
     "classify": "Label texts with a classifier.",
     "tag": "Label the words of sentences with a tagger.",
+    "fill": "Fill in what is masked in a text.",
+    "embed": "Vectors of texts, from any model that reads them.",
     "evaluate": "Score a run: BLEU, chrF, TER, exact matches; accuracy and F1; perplexity.",
     "attend": "Show which source words each word of a translation looks at.",
     "export": "Write a run in the form of another program: CTranslate2.",

@@ -7,7 +7,7 @@ from torch import nn
 
 from regard.checkpoint import Run, read_tensors
 from regard.errors import RecipeError, RunError
-from regard.recipe import MODELS, Recipe
+from regard.recipe import MODELS, Recipe, parse
 from regard.text.tokenizer import Tokenizer
 from regard.text.vectors import read_vectors
 
@@ -25,13 +25,25 @@ def with_model_of(recipe: Recipe) -> Recipe:
             f"train.from_run {recipe.train.from_run}: a model of kind {model.kind} for another "
             f"task cannot become one for {recipe.task}"
         )
-    return recipe.model_copy(update={"model": model})
+    values = recipe.model_dump(mode="json", exclude_none=True)
+    return parse({**values, "model": model.model_dump(mode="json")}, recipe.train.from_run)
 
 
 def take_tokenizer(run: Run, recipe: Recipe) -> None:
     """What was learned is of the pieces of that run's tokenizer."""
     if recipe.train.from_run and not run.has_tokenizers():
         run.save_tokenizers(Run.open(recipe.train.from_run).tokenizers())
+
+
+def begin_with(model: nn.Module, run: Run, recipe: Recipe) -> str:
+    """Fill a fresh model with what the recipe names; a sentence about it, or nothing."""
+    if recipe.train.from_run:
+        take_weights(model, recipe.train.from_run)
+        return f"The model begins with what {recipe.train.from_run} has learned."
+    if recipe.data.embeddings:
+        path = Path(recipe.data.folder, recipe.data.embeddings)
+        return take_vectors(model, run.tokenizers().source, path)
+    return ""
 
 
 @torch.no_grad()

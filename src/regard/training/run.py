@@ -20,6 +20,7 @@ from regard.models import build
 from regard.objectives import Loss
 from regard.recipe import Recipe
 from regard.training import team
+from regard.training.beginning import begin_with, take_tokenizer, with_model_of
 from regard.training.estimate import estimate
 from regard.training.events import Event, Note, Resumed
 from regard.training.finish import finish
@@ -62,7 +63,7 @@ def training_run(recipe: Recipe, out: Path) -> Iterator[Event]:
     processes that a launcher has started, the first tells what happens and the others are silent.
     """
     run = Run(out)
-    recipe = settle(run, recipe)
+    recipe = settle(run, with_model_of(recipe))
     if sentence := finished(run, recipe):
         yield Note(sentence)
         return
@@ -71,6 +72,7 @@ def training_run(recipe: Recipe, out: Path) -> Iterator[Event]:
         if team.leads_here():
             run.sweep()
             run.save_recipe(recipe)
+            take_tokenizer(run, recipe)
         with team.assembled(command(run), processes) as members:
             events = train_together(run, recipe, members)
             if members.leads:
@@ -112,11 +114,13 @@ def finished(run: Run, recipe: Recipe) -> str:
 
 def settle(run: Run, recipe: Recipe) -> Recipe:
     """A new folder, or one with a started run of the same experiment."""
+    from_run = recipe.train.from_run
+    data = {"folder": str(Path(recipe.data.folder).resolve())}
+    train = {"from_run": str(Path(from_run).resolve()) if from_run else ""}
     recipe = recipe.model_copy(
         update={
-            "data": recipe.data.model_copy(
-                update={"folder": str(Path(recipe.data.folder).resolve())}
-            )
+            "data": recipe.data.model_copy(update=data),
+            "train": recipe.train.model_copy(update=train),
         }
     )
     try:
@@ -191,9 +195,11 @@ def train_prepared(
     if device == torch.device("cuda"):
         device = torch.device("cuda", members.local_rank)
         torch.cuda.set_device(device)
-    state = first_state(recipe, lesson, members, device)
+    state, remark = first_state(run, recipe, lesson, members, device)
     with members.leader_first():
         damaged = state.restore(run)
+    if remark and not state.step:
+        yield Note(remark)
     if state.step == 0 and run.info():
         raise RunError(f"{run.folder}: finished and without checkpoints; choose another --out")
     dtype = machine.choose_precision(recipe.train.precision, device)
@@ -223,19 +229,20 @@ def train_prepared(
 
 
 def first_state(
-    recipe: Recipe, lesson: Lesson, members: Team, device: torch.device
-) -> TrainingState:
-    """The model before the first update, the same in every process."""
+    run: Run, recipe: Recipe, lesson: Lesson, members: Team, device: torch.device
+) -> tuple[TrainingState, str]:
+    """The model before the first update, the same in every process, and a remark on it if any."""
 
     def model() -> nn.Module:
         return build(recipe.model, lesson.inputs, lesson.outputs, recipe.labels_with).to(device)
 
     torch.manual_seed(derived_seed(recipe.seed))
     first = model().train()
+    remark = begin_with(first, run, recipe)
     if members.size == 1 or recipe.train.parallel == "ddp":
-        return TrainingState(first, recipe.train)
+        return TrainingState(first, recipe.train), remark
     shard(first)
-    return TrainingState(first, recipe.train, twin=model)
+    return TrainingState(first, recipe.train, twin=model), remark
 
 
 def conditions(device: torch.device, dtype: torch.dtype, data: TrainingData) -> dict[str, str]:

@@ -39,8 +39,10 @@ def suggest(data: dict[str, Any], task: str = "translation") -> tuple[dict[str, 
             return suggest_for_text(data)
         case "classification" | "tagging":
             return suggest_for_labels(data, task)
+        case "masked-language-model":
+            return suggest_for_masked(data)
         case _:
-            raise RecipeError(f"task {task}: give a recipe")
+            raise RecipeError(f"task {task}: there is no such task")
 
 
 def suggest_for_pairs(data: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
@@ -186,3 +188,13 @@ def suggest_for_labels(data: dict[str, Any], task: str) -> tuple[dict[str, Any],
         f"{steps:,} updates, {passes} passes at most: fewer when validation stops getting better",
     ]
     return values, reasons
+
+
+def suggest_for_masked(data: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """The sizes of a language model of pieces, for a model that sees both sides."""
+    values, reasons = suggest_for_text(data)
+    model = {**values["model"], "kind": "bert", "num_segments": 1}
+    values["tokenizer"] = {"vocabulary_size": 8000}
+    values["model"] = model
+    values["train"]["learning_rate"] = 1e-3
+    return values, [*reasons[:2], "pieces of words are the tokens, up to 8,000 of them"]
