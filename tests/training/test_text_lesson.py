@@ -157,7 +157,9 @@ def test_a_score_does_not_depend_on_what_follows(runs: dict[str, Path]) -> None:
 
 
 def test_a_command_that_does_not_fit_names_one_that_does(runs: dict[str, Path]) -> None:
-    with pytest.raises(RunError, match=r"task language-model.*`regard translate`.*regard generate"):
+    with pytest.raises(
+        RunError, match=r"task language-model, not translation; use `regard generate"
+    ):
         Translator.load(runs["gpt"])
     with pytest.raises(RequestError, match="temperature must be"):
         Writing(temperature=-1)

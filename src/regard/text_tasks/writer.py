@@ -81,10 +81,10 @@ class Writer:
         self.backward = backward
 
     @classmethod
-    def load(cls, folder: Path | str, device: str = "cpu", command: str = "generate") -> Self:
+    def load(cls, folder: Path | str, device: str = "cpu") -> Self:
         """The writer of a run folder."""
         run = Run.open(folder)
-        recipe = run.recipe_for(command, "language-model")
+        recipe = run.recipe_for("language-model")
         tokenizer = run.tokenizers().source
         model = run.network(len(tokenizer), len(tokenizer)).to(choose_device(device))
         language_model = cast("LanguageModel", model)
