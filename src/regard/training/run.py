@@ -6,6 +6,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -215,7 +216,8 @@ def train_prepared(
         num_bytes = 12 * sum(parameter.numel() for parameter in state.model.parameters())
         run.require_space(2 * (recipe.train.keep + 1) * num_bytes)
         steps, accumulate = recipe.train.steps, recipe.train.accumulate
-        yield estimate(state.model, objective, data, steps, accumulate, dtype)
+        expected = estimate(state.model, objective, data, steps, accumulate, dtype)
+        yield replace(expected, vocabulary=max(lesson.inputs, lesson.outputs))
     if data.memory is not None:
         data.memory.load(state.carried)  # trials have left something else
     tensorboard = recipe.train.tensorboard
