@@ -15,7 +15,7 @@ TEXT = "the cat sat on the mat and the dog lay under the tree while it rained al
 
 @pytest.fixture(scope="module")
 def tokenizer() -> Tokenizer:
-    return Tokenizer.train([TEXT] * 3, vocabulary_size=290)
+    return Tokenizer.train([TEXT] * 3, vocabulary_size=310)
 
 
 @pytest.fixture

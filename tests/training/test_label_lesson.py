@@ -25,15 +25,21 @@ from regard.training.run import train, training_run
 Outcome = Callable[[Path], dict[str, Any]]
 
 GOOD, BAD = ("fine", "great", "lovely"), ("dull", "poor", "awful")
-BERT = (
-    'model = {kind = "bert", num_layers = 1, d_model = 16, d_ff = 32, num_heads = 2, '
-    "max_positions = 24, num_segments = 1, dropout = 0.1}"
-)
+BERT = """[model]
+        kind = "bert"
+        num_layers = 1
+        d_model = 16
+        d_ff = 32
+        num_heads = 2
+        max_positions = 24
+        num_segments = 1
+        dropout = 0.1"""
 TASKS = {
-    "classification": 'model = {kind = "recurrent", d_model = 16, dropout = 0.2}',
+    "classification": '[model]\nkind = "recurrent"\nd_model = 16\ndropout = 0.2',
     "tagging": BERT,
     "masked-language-model": BERT,
 }
+COMMANDS = {"classification": "classify", "tagging": "tag", "masked-language-model": "fill"}
 FILES = {"classification": "a.tsv", "tagging": "a.conll", "masked-language-model": "a.txt"}
 
 
@@ -59,8 +65,14 @@ def recipe_of(folder: Path, task: str, *settings: str, model: bool = True) -> Re
     text = f"""
         task = "{task}"
         seed = 3
-        data = {{folder = "{folder}", train = ["{FILES[task]}"], held_out_share = 0.2, context = 16, max_length = 24}}
-        tokenizer = {{vocabulary_size = 310}}
+        [data]
+        folder = "{folder}"
+        train = ["{FILES[task]}"]
+        held_out_share = 0.2
+        context = 16
+        max_length = 24
+        [tokenizer]
+        vocabulary_size = 310
         {TASKS[task] if model else ""}
         [train]
         steps = 24
@@ -108,10 +120,8 @@ def test_what_is_told_of_a_run(runs: dict[str, Path]) -> None:
     assert found["tagging"]["accuracy"] > 95
     assert found["tagging"]["span_f1"] > 90
     assert 0 < found["masked-language-model"]["accuracy"] <= 100
-    for task, path in runs.items():
-        assert f"regard {'fill' if task.startswith('m') else task[:5]}"[:12] in (
-            path / "README.md"
-        ).read_text("utf-8")
+    for task, command in COMMANDS.items():
+        assert f"regard {command} {runs[task]}" in (runs[task] / "README.md").read_text("utf-8")
 
 
 def test_a_classifier_gives_probabilities_in_order(runs: dict[str, Path]) -> None:
@@ -174,9 +184,7 @@ def test_a_classifier_begins_from_a_masked_language_model(
     np.testing.assert_allclose(tuned[f"reader.{name}"], before[name], atol=1e-6)
     assert run.recipe().model == Run(start).recipe().model
     other = recipe_of(folder, "tagging", f"train.from_run={start}", "model.d_model=8")
-    with pytest.raises(
-        RunError, match=r"in the recipe's model, there it is \(310, 16\)|\(\d+, 16\)"
-    ):
+    with pytest.raises(RunError, match=r"in the recipe's model, there it is \(\d+, 16\)"):
         train(other, tmp_path / "other")
     with pytest.raises(RecipeError, match="cannot become one for language-model"):
         train(
