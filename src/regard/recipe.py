@@ -38,6 +38,8 @@ class DataSection(Section):
     """Where the pairs are. Relative names start at `folder`, which starts where you are."""
 
     builtin: Literal["phrasebook"] | None = None
+    # The folder of a model that was imported, whose data regard has not seen.
+    imported: str | None = None
     folder: str = "."
     train: tuple[str, ...] = ()
     valid: tuple[str, ...] = ()
@@ -51,7 +53,7 @@ class DataSection(Section):
 
     @model_validator(mode="after")
     def one_corpus(self) -> "DataSection":
-        if bool(self.train) == (self.builtin is not None):
+        if [bool(self.train), self.builtin is not None, self.imported is not None].count(True) != 1:
             raise ValueError(
                 "name either the training files (train) or a built-in corpus (builtin)"
             )
@@ -65,7 +67,7 @@ class DataSection(Section):
 
 
 class TokenizerSection(Section):
-    kind: Literal["bpe", "unigram", "word", "character"] = "bpe"
+    kind: Literal["bpe", "unigram", "word", "character", "imported"] = "bpe"
     vocabulary_size: int = Field(default=8000, ge=264, le=1_000_000)
     # One vocabulary for both languages, or one each of that size.
     joint: bool = True

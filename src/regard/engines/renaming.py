@@ -1,4 +1,4 @@
-"""Weights and settings under Hugging Face's names: Marian, GPT-2 and BERT.
+"""Weights under Hugging Face's names: Marian, GPT-2 and BERT.
 
 One table a model says where each of our tensors goes. It is read in both directions, so what is
 written there comes back the same, bit for bit.
@@ -17,12 +17,6 @@ if TYPE_CHECKING:
     from regard.models import BertConfig, GPTConfig, ModelConfig, TransformerConfig
 
 FAMILIES = {"transformer": "marian", "gpt": "gpt2", "bert": "bert"}
-ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "gelu_tanh": "gelu_new"}
-OUR_ACTIVATIONS = {theirs: ours for ours, theirs in ACTIVATIONS.items()} | {
-    "gelu_pytorch_tanh": "gelu_tanh"
-}
-# Sinusoidal positions need no limit, but a configuration has to name one.
-MARIAN_POSITIONS = 1024
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,12 @@ class Specials(NamedTuple):
     end: int = END
     mask: int | None = UNKNOWN
 
+    @property
+    def never(self) -> list[int]:
+        """Pieces that no output has; elsewhere END may be one of the others as well."""
+        others = {self.pad, self.unknown, self.start, self.mask}
+        return sorted(index for index in others - {self.end} if index is not None)
+
 
 LARGEST_VOCABULARY = 1_000_000
 LARGEST_JSON = 100_000_000
