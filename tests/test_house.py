@@ -48,16 +48,25 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("engines", "machine", "checkpoint", "search", "hypothesis", "decode", "text", "data"),
         "inspect",
     },
+    "text_tasks": {"machine", "checkpoint", "decode", "text", "data", "evaluate"},
     "cli": {
-        *("tasks", "engines", "search", "evaluate", "inspect", "training", "recipe"),
+        *("tasks", "text_tasks", "engines", "search", "evaluate", "inspect", "training", "recipe"),
         *("checkpoint", "data", "machine", "plan", "devices"),
     },
-    "serve": {"tasks", "evaluate", "inspect"},
+    "serve": {"tasks", "text_tasks", "evaluate", "inspect"},
     "__main__": {"cli"},
 }
-MAY_IMPORT["training"] = set(MAY_IMPORT) - {"tasks", "engines", "cli", "serve", "__main__"}
+MAY_IMPORT["training"] = set(MAY_IMPORT) - {
+    "tasks",
+    "text_tasks",
+    "engines",
+    "cli",
+    "serve",
+    "__main__",
+}
 MAY_NAME_TYPES = {
-    room: {"models"} for room in ("objectives", "inspect", "evaluate", "engines", "tasks")
+    room: {"models"}
+    for room in ("objectives", "inspect", "evaluate", "engines", "tasks", "text_tasks")
 }
 
 

@@ -9,9 +9,15 @@ from typing import Literal
 from regard.checkpoint import num_parameters
 from regard.devices import Device, Fleet
 from regard.errors import RequestError
-from regard.models import ModelConfig
-from regard.models.recurrent import RecurrentConfig
-from regard.models.transformer import TransformerConfig
+from regard.models import (
+    BertConfig,
+    GPTConfig,
+    ModelConfig,
+    ReaderConfig,
+    RecurrentConfig,
+    RecurrentLanguageModelConfig,
+    TransformerConfig,
+)
 from regard.recipe import Recipe, TrainSection
 
 Parallel = Literal["ddp", "fsdp"]
@@ -42,6 +48,16 @@ def training_flops(
             source, target = transformer_weights(config, source_length, target_length)
         case RecurrentConfig():
             source, target = recurrent_weights(config, source_length)
+        case GPTConfig():
+            source, target = 0.0, stack_weights(config, target_length)
+        case BertConfig():
+            source, target = stack_weights(config, source_length), 0.0
+        case RecurrentLanguageModelConfig():
+            source, target = 0.0, 2.0 * config.num_layers * gates(config.cell) * config.d_model**2
+        case ReaderConfig():
+            share = 1.5 if config.bidirectional else 2
+            source = share * config.num_layers * gates(config.cell) * config.d_model**2
+            target = 0.0
     layers = 6.0 * (source * source_tokens + target * target_tokens)
     return layers + loss_flops(config, vocabulary, target_tokens)
 
@@ -49,6 +65,17 @@ def training_flops(
 def loss_flops(config: ModelConfig, vocabulary: int, target_tokens: float) -> float:
     """The projection on the vocabulary, forward and backward."""
     return 6.0 * config.d_model * vocabulary * target_tokens
+
+
+def stack_weights(config: GPTConfig | BertConfig, length: float) -> float:
+    """Weights that a token meets in a stack of blocks with self-attention alone."""
+    d = config.d_model
+    feed_forward = (3 if config.activation == "swiglu" else 2) * d * config.d_ff
+    return config.num_layers * (4 * d * d + feed_forward + 2 * d * length)
+
+
+def gates(cell: str) -> int:
+    return {"rnn": 1, "gru": 3, "lstm": 4}[cell]
 
 
 def transformer_weights(
@@ -68,7 +95,7 @@ def transformer_weights(
 def recurrent_weights(config: RecurrentConfig, source_length: float) -> tuple[float, float]:
     """The same of a recurrent model, whose two directions of reading share the width."""
     d = config.d_model
-    square = d * d * {"rnn": 1, "gru": 3, "lstm": 4}[config.cell]
+    square = d * d * gates(config.cell)
     source = config.encoder_layers * square * (1.5 if config.bidirectional else 2)
     reads_more = config.attention != "dot" or config.input_feeding
     target: float = config.decoder_layers * 2 * square + square * reads_more + 3 * d * d

@@ -12,8 +12,8 @@ from regard.errors import RegardError
 app = App(
     name="regard",
     help=(
-        "Train a translator on your own sentence pairs, look at what it attends to, "
-        "and put it to work.\n\n"
+        "Train translators and other sequence models on your own data, look at what they attend "
+        "to, and put them to work.\n\n"
         "Every command takes --debug, which shows where an error came from."
     ),
     version=lambda: version("regard"),
@@ -21,12 +21,15 @@ app = App(
 )
 COMMANDS = {
     "demo": "Train the built-in French–English translator and look at it, in minutes.",
-    "train": """Train a translator from sentence pairs or a recipe; goes on where it stopped.
+    "train": """Train a model from your data or a recipe; goes on where it stopped.
 
-    Two ways to start: `regard train --pairs train.en train.de`, with sizes chosen for your data,
-    or `regard train RECIPE.toml`, with everything written down. Ctrl-C saves and stops.
+    Two ways to start: `regard train --pairs train.en train.de` (or --text, --labelled, --tagged),
+    with sizes chosen for your data, or `regard train RECIPE.toml`, with everything written down.
+    Ctrl-C saves and stops.
     """,
     "translate": "Translate texts, or every line of standard input.",
+    "generate": "Continue a text with a language model.",
+    "score": "How likely a language model holds a text, token by token.",
     "evaluate": "Score a run: BLEU, chrF, TER, exact matches.",
     "attend": "Show which source words each word of a translation looks at.",
     "export": "Write a run in the form of another program: CTranslate2.",

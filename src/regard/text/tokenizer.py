@@ -89,8 +89,12 @@ class Tokenizer:
         kind: Kind = "bpe",
         vocabulary_size: int = 8000,
         lowercase: bool = False,
+        verbatim: bool = False,
     ) -> Self:
-        """Learn at most `vocabulary_size` pieces; fewer where the texts have no more to teach."""
+        """Learn at most `vocabulary_size` pieces; fewer where the texts have no more to teach.
+
+        A verbatim tokenizer keeps lines and spaces as they are, for running text.
+        """
         if kind not in get_args(Kind):
             choices = ", ".join(get_args(Kind))
             raise RecipeError(f"tokenizer.kind: no kind is called {kind!r}; choose from {choices}")
@@ -100,12 +104,13 @@ class Tokenizer:
                 f" and 256 bytes are always in); choose from {SMALLEST_VOCABULARY}"
                 f" to {LARGEST_VOCABULARY}"
             )
-        blank = cls({**frame(lowercase=lowercase), "model": bpe_model([])})
+        framed = frame(lowercase=lowercase, verbatim=verbatim)
+        blank = cls({**framed, "model": bpe_model([])})
         normalised = [blank.normalise(text) for text in sample(texts)]
         if not any(normalised):
             raise DataError("tokenizer: the training texts are empty; give some text to learn from")
-        model = _LEARN[kind](normalised, vocabulary_size - len(RESERVED))
-        return cls({**frame(lowercase=lowercase), "model": model})
+        model = _LEARN[kind](normalised, vocabulary_size - len(RESERVED), verbatim)
+        return cls({**framed, "model": model})
 
     @classmethod
     def from_json(cls, text: str, where: str = "tokenizer.json") -> Self:
@@ -164,7 +169,9 @@ class Tokenizer:
         return self.decode_batch([ids])[0]
 
     def decode_batch(self, batch: Sequence[Sequence[int]]) -> list[str]:
-        """Normalised text, so always one line, whatever bytes a model may have spelled."""
+        """Normalised text, so always one line unless the tokenizer is verbatim, whatever bytes a
+        model may have spelled.
+        """
         special = set(self.specials)
         plain = [[index for index in self._known(ids) if index not in special] for ids in batch]
         texts: list[str] = self._library.decode_batch(plain)

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from regard.data.texts import count_characters, read_documents
+from regard.errors import RecipeError
 from regard.recipe import DataSection
 from regard.training.prepare import corpus, survey
 
@@ -15,9 +17,30 @@ TABLE = (
     (10**15, 6, 512, 2048, 8, 32_000, 0.1, 5),
 )
 
+# Up to so many characters: layers, d_model, heads, context, dropout, passes. Below the first, a
+# model of characters; above, of pieces. The third row is that of nanoGPT for a megabyte.
+TEXTS = (
+    (400_000, 2, 128, 4, 128, 0.2, 25),
+    (3_000_000, 4, 128, 4, 128, 0.1, 20),
+    (30_000_000, 6, 256, 8, 256, 0.1, 8),
+    (10**15, 8, 512, 8, 512, 0.1, 3),
+)
+# Text with fewer characters than this is learned character by character.
+PIECES_PAY_FROM = 3_000_000
 
-def suggest(data: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+
+def suggest(data: dict[str, Any], task: str = "translation") -> tuple[dict[str, Any], list[str]]:
     """Recipe values for a [data] section, and sentences that say why."""
+    match task:
+        case "translation":
+            return suggest_for_pairs(data)
+        case "language-model":
+            return suggest_for_text(data)
+        case _:
+            raise RecipeError(f"task {task}: give a recipe")
+
+
+def suggest_for_pairs(data: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
     found = survey(corpus(DataSection.model_validate(data)))
     layers, d_model, d_ff, heads, vocabulary, dropout, epochs = next(
         row[1:] for row in TABLE if found.pairs <= row[0]
@@ -66,3 +89,56 @@ def suggest(data: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
         "over the data, fewer when validation stops getting better"
     )
     return values, [*reasons, length]
+
+
+def suggest_for_text(data: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    section = DataSection.model_validate(data)
+    characters = count_characters(read_documents(section.paths("train")))
+    layers, d_model, heads, context, dropout, passes = next(
+        row[1:] for row in TEXTS if characters <= row[0]
+    )
+    by_character = characters <= PIECES_PAY_FROM
+    tokens = characters if by_character else characters // 4
+    batch_tokens = 2048 if by_character else 4096
+    steps = max(200, min(passes * tokens // batch_tokens, 100_000))
+    every = max(50, steps // 10)
+    values = {
+        "data": {"context": context, **data},
+        "tokenizer": {
+            "kind": "character" if by_character else "bpe",
+            "vocabulary_size": 1000 if by_character else 8000,
+        },
+        "model": {
+            "num_layers": layers,
+            "d_model": d_model,
+            "d_ff": 4 * d_model,
+            "num_heads": heads,
+            "dropout": dropout,
+            "max_positions": context,
+        },
+        "train": {
+            "steps": steps,
+            "batch_tokens": batch_tokens,
+            "optimizer": "adamw",
+            "learning_rate": 3e-3 if d_model <= 128 else 1e-3,
+            "schedule": "cosine",
+            "final_learning_rate": 1e-5,
+            "warmup_steps": min(200, steps // 10),
+            "weight_decay": 0.1,
+            "label_smoothing": 0.0,
+            "eval_every": every,
+            "save_every": every,
+            "patience": 4,
+            "average": 1,
+        },
+    }
+    amount = f"{steps:,} updates of {batch_tokens:,} tokens: {steps * batch_tokens / tokens:.0f}"
+    reasons = [
+        f"{characters:,} characters: so",
+        f"{layers} layers of width {d_model} that see {context} tokens at a time",
+        "characters are the tokens: there is too little text to learn words from"
+        if by_character
+        else "pieces of words are the tokens, up to 8,000 of them",
+        f"{amount} passes over the text, fewer when validation stops getting better",
+    ]
+    return values, reasons
