@@ -92,11 +92,16 @@ class DataSection(Section):
         return self
 
     def paths(self, name: Literal["train", "valid"]) -> list[Path]:
+        if self.imported is not None:
+            raise RecipeError(
+                "data.imported: what an imported model learned from is not here; "
+                "write a recipe that names your own data (data.train)"
+            )
         return [Path(self.folder, file) for file in getattr(self, name)]
 
 
 class TokenizerSection(Section):
-    kind: Literal["bpe", "unigram", "word", "character", "imported"] = "bpe"
+    kind: Literal["bpe", "unigram", "word", "character"] = "bpe"
     vocabulary_size: int = Field(default=8000, ge=264, le=1_000_000)
     # One vocabulary for both languages, or one each of that size.
     joint: bool = True

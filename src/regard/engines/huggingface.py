@@ -19,7 +19,7 @@ from regard.engines import settings as theirs
 from regard.engines.folders import new_folder
 from regard.engines.renaming import to_ours, to_theirs
 from regard.engines.settings import Settings
-from regard.engines.vocabulary import AROUND, read_tokenizers, tokenizer_files
+from regard.engines.vocabulary import read_tokenizers, tokenizer_files
 from regard.errors import RequestError, RunError
 from regard.recipe import Recipe, parse
 from regard.text.tokenizer import Tokenizers
@@ -60,7 +60,7 @@ def export_run(folder: Path, out: Path) -> None:
             f"{', '.join(TASKS.values())} have"
         )
     config = configuration(recipe, tokenizers)
-    model = run.model(tokenizers)
+    model = run.network(len(tokenizers.source), len(tokenizers.target))
     tensors = {
         name: tensor.contiguous()
         for name, tensor in to_theirs(recipe.model, weights(model)).items()
@@ -70,13 +70,12 @@ def export_run(folder: Path, out: Path) -> None:
         (scratch / "model.safetensors").chmod(0o644)
         write_json(scratch / "config.json", {**config, "torch_dtype": "float32"})
         write_json(scratch / "generation_config.json", generation(recipe, tokenizers))
-        longest = recipe.data.max_length if recipe.task == "translation" else model.longest
         sides = {"": tokenizers.source}
         if tokenizers.target is not tokenizers.source:
             sides["target"] = tokenizers.target
         for side, tokenizer in sides.items():
             (scratch / side).mkdir(exist_ok=True)
-            for name, content in tokenizer_files(tokenizer, recipe.model.kind, longest).items():
+            for name, content in tokenizer_files(tokenizer, config).items():
                 write_json(scratch / side / name, content)
         (scratch / "README.md").write_text(exported_card(folder.name, recipe), encoding="utf-8")
 
@@ -146,7 +145,7 @@ def import_run(folder: Path, out: Path) -> Recipe:
             model = theirs.from_gpt2(settings)
         case _:
             model = theirs.from_bert(settings, tensors)
-    tokenizers = read_tokenizers(folder, settings, model["kind"])
+    tokenizers = read_tokenizers(folder, settings, family)
     limits = {"max_length": min(512, settings.whole("max_position_embeddings", 1024))}
     if family != "marian":
         limits = {"context": model["max_positions"], "max_length": model["max_positions"]}
@@ -154,7 +153,7 @@ def import_run(folder: Path, out: Path) -> Recipe:
         {
             "task": TASKS[family],
             "data": {"imported": str(folder), **limits},
-            "tokenizer": {"kind": "imported", "joint": tokenizers.source is tokenizers.target},
+            "tokenizer": {"joint": tokenizers.source is tokenizers.target},
             "model": model,
         },
         str(folder / "config.json"),
@@ -166,7 +165,8 @@ def import_run(folder: Path, out: Path) -> Recipe:
         run.save_recipe(recipe)
         run.save_tokenizers(tokenizers)
         run.save_model(ours, step=0)
-        run.model(tokenizers)  # which refuses what does not fit together
+        # Which refuses what does not fit together.
+        run.network(len(tokenizers.source), len(tokenizers.target))
         parameters = sum(tensor.numel() for tensor in ours.values())
         facts = {"task": recipe.task, "imported_from": str(folder), "parameters": parameters}
         run.save_info({"regard": version("regard"), **facts, "step": 0})
@@ -205,7 +205,7 @@ own card says.
 - Model: {recipe.model.summary()};
   {parameters:,} parameters.
 - Task: {recipe.task}.
-- The tokenizer keeps its own pieces and ids ({" ".join(AROUND[recipe.model.kind])}).
+- The tokenizer keeps its own pieces and ids.
 """
 
 

@@ -115,11 +115,11 @@ def bert_entries(config: "BertConfig") -> Iterator[Entry]:
 def entries(config: "ModelConfig") -> list[Entry]:
     match config.kind:
         case "transformer":
-            return list(marian_entries(config))  # type: ignore[arg-type]
+            return list(marian_entries(config))
         case "gpt":
-            return list(gpt2_entries(config))  # type: ignore[arg-type]
+            return list(gpt2_entries(config))
         case "bert":
-            return list(bert_entries(config))  # type: ignore[arg-type]
+            return list(bert_entries(config))
     raise RequestError(
         f'Hugging Face: has no model of kind "{config.kind}"; it takes {" and ".join(FAMILIES)}'
     )

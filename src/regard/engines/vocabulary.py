@@ -1,6 +1,7 @@
 """Tokenizers in the files that transformers keeps beside a model, and back."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,10 @@ from regard.errors import RunError
 from regard.text import foreign
 from regard.text.tokenizer import SPECIALS, Specials, Tokenizer, Tokenizers
 
-# What stands around a text, for each kind of model.
+# What stands around a text, for each type of model.
 AROUND = {
-    "transformer": ("text", "end"),
-    "gpt": ("text",),
+    "marian": ("text", "end"),
+    "gpt2": ("text",),
     "bert": ("start", "text", "end"),
 }
 # Which of their names plays which part, the first that is there.
@@ -28,8 +29,9 @@ USUAL = {
 }
 
 
-def tokenizer_files(tokenizer: Tokenizer, kind: str, longest: int) -> dict[str, dict[str, Any]]:
+def tokenizer_files(tokenizer: Tokenizer, model: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """tokenizer.json with what a model wants around a text, and the file that names its parts."""
+    family = model["model_type"]
     specials = tokenizer.specials
     names = {
         role: tokenizer.pieces([index])[0]
@@ -44,26 +46,26 @@ def tokenizer_files(tokenizer: Tokenizer, kind: str, longest: int) -> dict[str, 
         ]
     document["post_processor"] = foreign.template(
         {role: (names[role], index) for role, index in specials._asdict().items() if role in names},
-        AROUND[kind],
+        AROUND[family],
         named=names,
     )
     config: dict[str, Any] = {
         "tokenizer_class": "PreTrainedTokenizerFast",
-        "model_max_length": min(longest, 10**9),
+        "model_max_length": model.get("max_position_embeddings", model.get("n_positions")),
         "clean_up_tokenization_spaces": False,
         # A text that spells a special piece is still a text, but where people write a mask.
-        "split_special_tokens": kind != "bert",
+        "split_special_tokens": family != "bert",
         "pad_token": names["pad"],
         "eos_token": names["end"],
         "bos_token": names["start"],
     }
     if "unknown" in names:
         config["unk_token"] = names["unknown"]
-    if kind == "bert":
+    if family == "bert":
         config |= {"cls_token": names["start"], "sep_token": names["end"]}
         if "mask" in names:
             config["mask_token"] = names["mask"]
-    inputs = ["input_ids", *(["token_type_ids"] if kind == "bert" else []), "attention_mask"]
+    inputs = ["input_ids", *(["token_type_ids"] if family == "bert" else []), "attention_mask"]
     config["model_input_names"] = inputs
     return {"tokenizer.json": document, "tokenizer_config.json": config}
 
@@ -71,15 +73,15 @@ def tokenizer_files(tokenizer: Tokenizer, kind: str, longest: int) -> dict[str, 
 PLAIN = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
 
 
-def read_tokenizers(folder: Path, settings: Settings, kind: str) -> Tokenizers:
+def read_tokenizers(folder: Path, settings: Settings, family: str) -> Tokenizers:
     """One tokenizer for both sides, or a second one in the folder `target`."""
-    source = read_tokenizer(folder, settings, kind)
+    source = read_tokenizer(folder, settings, family)
     if not (folder / "target" / "tokenizer.json").is_file():
         return Tokenizers(source, source)
-    return Tokenizers(source, read_tokenizer(folder / "target", settings, kind))
+    return Tokenizers(source, read_tokenizer(folder / "target", settings, family))
 
 
-def read_tokenizer(folder: Path, settings: Settings, kind: str) -> Tokenizer:
+def read_tokenizer(folder: Path, settings: Settings, family: str) -> Tokenizer:
     path = folder / "tokenizer.json"
     if not path.is_file():
         raise RunError(
@@ -95,12 +97,12 @@ def read_tokenizer(folder: Path, settings: Settings, kind: str) -> Tokenizer:
     try:
         return Tokenizer.from_json(json.dumps(bare), str(path))
     except RunError:
-        specials = special_ids(folder, document, settings, kind)
-        kept = foreign.adopted(document, specials, AROUND[kind], str(path))
+        specials = special_ids(folder, document, settings, family)
+        kept = foreign.adopted(document, specials, AROUND[family], str(path))
         return Tokenizer.from_json(json.dumps(kept, ensure_ascii=False), str(path))
 
 
-def special_ids(folder: Path, document: Any, settings: Settings, kind: str) -> Specials:
+def special_ids(folder: Path, document: Any, settings: Settings, family: str) -> Specials:
     """By the names in the tokenizer's settings, else by the ids in the model's."""
     ids = {piece: i for i, piece in foreign.vocabulary(document, str(folder)).items()}
     named: dict[str, Any] = {}
@@ -112,14 +114,14 @@ def special_ids(folder: Path, document: Any, settings: Settings, kind: str) -> S
             continue
     found: dict[str, int | None] = {}
     for role, keys in ROLES.items():
-        pieces = [named.get(key) for key in keys] + [USUAL.get(kind, {}).get(role)]
+        pieces = [named.get(key) for key in keys] + [USUAL.get(family, {}).get(role)]
         pieces = [piece.get("content") if isinstance(piece, dict) else piece for piece in pieces]
         found[role] = next((ids[p] for p in pieces if isinstance(p, str) and p in ids), None)
     end = found["end"] if found["end"] is not None else settings.identity("eos_token_id")
     if end is None:
         raise RunError(f"{folder}: nothing says which piece ends a text; name its eos_token")
     start = found["start"] if found["start"] is not None else settings.identity("bos_token_id")
-    if kind == "transformer":
+    if family == "marian":
         start = settings.identity("decoder_start_token_id")
     pad = found["pad"] if found["pad"] is not None else settings.identity("pad_token_id")
     return Specials(

@@ -11,7 +11,7 @@ from regard.data import phrasebook
 from regard.data.corpus import Pair, held_out, language_codes, read_pairs
 from regard.data.ids import IdPairs, write_ids
 from regard.data.sieve import Report, Sieve
-from regard.errors import DataError, RecipeError, RunError
+from regard.errors import DataError, RunError
 from regard.recipe import DataSection, Recipe
 from regard.text.tokenizer import Tokenizer, Tokenizers
 
@@ -40,11 +40,6 @@ def corpus(data: DataSection) -> Iterator[Pair]:
     """All pairs of the training files, held-out ones included."""
     if data.builtin == "phrasebook":
         return phrasebook.pairs("train")
-    if data.imported is not None:
-        raise RecipeError(
-            "data.imported: what an imported model learned from is not here; "
-            "write a recipe that names your own data (data.train)"
-        )
     return read_pairs(data.paths("train"), data.languages)
 
 
@@ -101,17 +96,11 @@ class Split:
 def learn_tokenizers(recipe: Recipe, split: Split) -> Tokenizers:
     """From the training side only."""
     section = recipe.tokenizer
-    kind = section.kind
-    if kind == "imported":
-        raise RecipeError(
-            "tokenizer.kind: an imported tokenizer is not learned; choose bpe, unigram, word or "
-            "character"
-        )
 
     def learn(texts: Iterable[str]) -> Tokenizer:
         return Tokenizer.train(
             texts,
-            kind=kind,
+            kind=section.kind,
             vocabulary_size=section.vocabulary_size,
             lowercase=section.lowercase,
         )
