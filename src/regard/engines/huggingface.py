@@ -14,7 +14,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from regard.checkpoint import HEADER_BYTES, Run, weights
+from regard.checkpoint import HEADER_BYTES, UMASK, Run, weights
 from regard.engines import settings as theirs
 from regard.engines.folders import new_folder
 from regard.engines.renaming import to_ours, to_theirs
@@ -31,19 +31,6 @@ BESIDE = re.compile(
     r"model\.(en|de)coder\.embed_positions\.weight|.*\.attn\.(masked_)?bias"
     r"|bert\.embeddings\.(position|token_type)_ids|cls\.seq_relationship\.(weight|bias)"
 )
-# Names under which older files repeat a tensor.
-REPEATED = {
-    "marian": {
-        "model.encoder.embed_tokens.weight": "model.shared.weight",
-        "model.decoder.embed_tokens.weight": "model.shared.weight",
-        "lm_head.weight": "model.shared.weight",
-    },
-    "gpt2": {"lm_head.weight": "transformer.wte.weight"},
-    "bert": {
-        "cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weight",
-        "cls.predictions.decoder.bias": "cls.predictions.bias",
-    },
-}
 PREFIXES = {"gpt2": ("transformer.", "lm_head."), "bert": ("bert.", "cls.")}
 
 
@@ -67,8 +54,8 @@ def export_run(folder: Path, out: Path) -> None:
     }
     with new_folder(out) as scratch:
         save_file(tensors, scratch / "model.safetensors", {"format": "pt"})
-        (scratch / "model.safetensors").chmod(0o644)
-        write_json(scratch / "config.json", {**config, "torch_dtype": "float32"})
+        (scratch / "model.safetensors").chmod(0o666 & ~UMASK)
+        write_json(scratch / "config.json", config)
         write_json(scratch / "generation_config.json", generation(recipe, tokenizers))
         sides = {"": tokenizers.source}
         if tokenizers.target is not tokenizers.source:
@@ -137,7 +124,7 @@ def import_run(folder: Path, out: Path) -> Recipe:
             f"only {', '.join(TASKS)}"
         )
     settings = Settings(config, folder / "config.json")
-    tensors = tidied(read_weights(folder), family, folder / "model.safetensors")
+    tensors = tidied(read_weights(folder), config, folder / "model.safetensors")
     match family:
         case "marian":
             model = theirs.from_marian(settings)
@@ -170,7 +157,7 @@ def import_run(folder: Path, out: Path) -> Recipe:
         parameters = sum(tensor.numel() for tensor in ours.values())
         facts = {"task": recipe.task, "imported_from": str(folder), "parameters": parameters}
         run.save_info({"regard": version("regard"), **facts, "step": 0})
-        card = imported_card(out.name, folder, recipe, parameters)
+        card = imported_card(out.resolve().name, folder, recipe, parameters)
         (scratch / "README.md").write_text(card, encoding="utf-8")
     return recipe
 
@@ -198,9 +185,9 @@ def with_known_pieces(
 def imported_card(name: str, folder: Path, recipe: Recipe, parameters: int) -> str:
     return f"""# {name}
 
-Imported by regard {version("regard")} from `{folder.name}`, a folder in the form of Hugging Face's
-transformers; nothing was trained here. What it was trained on, by whom and under which licence, its
-own card says.
+Imported by regard {version("regard")} from `{folder.resolve().name}`, in the form of
+Hugging Face's transformers; nothing was trained here. What it was trained on, by whom and under
+which licence, its own card says.
 
 - Model: {recipe.model.summary()};
   {parameters:,} parameters.
@@ -236,8 +223,11 @@ def read_weights(folder: Path) -> dict[str, Tensor]:
         raise RunError(f"{path}: damaged or not a safetensors file ({error})") from None
 
 
-def tidied(found: Mapping[str, Tensor], family: str, where: Path) -> dict[str, Tensor]:
+def tidied(
+    found: Mapping[str, Tensor], config: Mapping[str, Any], where: Path
+) -> dict[str, Tensor]:
     """Each tensor once, under the name that transformers gives it today."""
+    family = config["model_type"]
     tensors = {
         name.replace(".gamma", ".weight").replace(".beta", ".bias"): tensor
         for name, tensor in found.items()
@@ -252,14 +242,31 @@ def tidied(found: Mapping[str, Tensor], family: str, where: Path) -> dict[str, T
     bias = tensors.pop("final_logits_bias", None)
     if bias is not None and bool(bias.any()):
         raise RunError(f"{where}: final_logits_bias is not zero; regard's Transformer has no such")
-    for name, first in REPEATED[family].items():
+    for name, first in repeated(config).items():
         if name in tensors:
-            tensor = tensors[name]
-            if first not in tensors and family != "marian":
-                tensors[first] = tensor
-            if first in tensors and tensors[first].equal(tensor):
-                del tensors[name]
+            tensor = tensors.pop(name)
+            if not tensors.setdefault(first, tensor).equal(tensor):
+                raise RunError(f"{where}: {name} is not {first}, though the settings say so")
     return tensors
+
+
+def repeated(config: Mapping[str, Any]) -> dict[str, str]:
+    """Names under which a file may repeat a tensor."""
+    tied = config.get("tie_word_embeddings", True)
+    match config["model_type"]:
+        case "marian" if config.get("share_encoder_decoder_embeddings", True):
+            inner = [f"model.{side}.embed_tokens.weight" for side in ("encoder", "decoder")]
+            return dict.fromkeys([*inner, "lm_head.weight"], "model.shared.weight")
+        case "marian" if tied:
+            return {"lm_head.weight": "model.decoder.embed_tokens.weight"}
+        case "gpt2" if tied:
+            return {"lm_head.weight": "transformer.wte.weight"}
+        case "bert":
+            return {
+                "cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weight",
+                "cls.predictions.decoder.bias": "cls.predictions.bias",
+            }
+    return {}
 
 
 def read_json(path: Path) -> dict[str, Any]:
