@@ -34,7 +34,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "text": set(),
     "models": {"layers"},
     "data": {"text"},
-    "objectives": {"data.batch", "layers"},
+    "objectives": {"data.batch", "data.label_ids", "data.masked", "layers"},
     "inspect": {"data.batch", "layers"},
     "decode": {"hypothesis"},
     "recipe": {"models"},

@@ -2,6 +2,7 @@
 
     recipe.toml            the whole experiment
     tokenizer.json         or source.tokenizer.json and target.tokenizer.json
+    labels.json            what a classifier or tagger tells apart
     model.safetensors      the best weights so far
     run.json               provenance and scores
     log.jsonl  README.md   what happened; a card for people
@@ -38,8 +39,8 @@ COMMANDS = {
     "translation": ('regard translate {run} "…"', "regard evaluate {run}"),
     "language-model": ('regard generate {run} "…"', "regard score {run} < text.txt"),
     "masked-language-model": ('regard fill {run} "… [MASK] …"', "regard embed {run} < text.txt"),
-    "classification": ('regard classify {run} "…"', "regard evaluate {run}"),
-    "tagging": ('regard tag {run} "…"', "regard evaluate {run}"),
+    "classification": ('regard classify {run} "…"', "regard evaluate {run} --data test.tsv"),
+    "tagging": ('regard tag {run} "…"', "regard evaluate {run} --data test.conllu"),
 }
 FORMAT = 1
 HEADER_BYTES = 4 << 20
@@ -192,6 +193,10 @@ class Run:
         return self.folder / "model.safetensors"
 
     @property
+    def labels_path(self) -> Path:
+        return self.folder / "labels.json"
+
+    @property
     def training(self) -> Path:
         return self.folder / "training"
 
@@ -249,6 +254,17 @@ class Run:
             return
         for name, tokenizer in tokenizers._asdict().items():
             write_file(self.folder / f"{name}.tokenizer.json", tokenizer.to_json().encode())
+
+    def labels(self) -> list[str]:
+        """The labels that a classifier or tagger tells apart, in the order of its outputs."""
+        try:
+            found = json.loads(self.labels_path.read_bytes())
+        except (OSError, ValueError, RecursionError) as error:
+            raise RunError(f"{self.labels_path}: cannot be read ({error})") from None
+        match found:
+            case {"labels": [*names]} if len(names) > 1 and all(type(n) is str for n in names):
+                return names
+        raise RunError(f"{self.labels_path}: damaged (no labels in it)")
 
     def model(self, tokenizers: Tokenizers) -> Model:
         """The translator's model, with the best weights and ready to answer."""

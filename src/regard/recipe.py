@@ -80,6 +80,11 @@ class DataSection(Section):
     context: int = Field(default=256, ge=2, le=100_000)
     # Which way a language model reads; one of each makes contextual vectors (Peters et al. 2018).
     direction: Literal["forward", "backward"] = "forward"
+    # Of these, a masked language model hides so many, whole words at a time if asked.
+    masked_share: float = Field(default=0.15, gt=0, lt=1)
+    whole_words: bool = False
+    # Vectors of words to begin with, in the text form of Word2Vec and GloVe or Word2Vec's binary.
+    embeddings: str = ""
     # The column with the labels: its name, or its number from 1; without, the usual one.
     label: str | int = ""
 
@@ -112,6 +117,8 @@ class TrainSection(Section):
     """The paper's optimizer is the default (§5.3); `*_every` and `*_steps` count updates."""
 
     steps: int = Field(default=100_000, ge=1)
+    # A finished run to begin from: its tokenizer, and its weights as far as they fit.
+    from_run: str = ""
     # Rows × longest sentence of a batch, on each side; `accumulate` batches make one update.
     batch_tokens: int = Field(default=4096, ge=1)
     accumulate: int = Field(default=1, ge=1)
@@ -193,6 +200,8 @@ class Recipe(Section):
 
     @model_validator(mode="after")
     def fits_together(self) -> "Recipe":
+        if self.data.embeddings and self.tokenizer.kind != "word":
+            raise ValueError('data.embeddings are of words; set tokenizer.kind = "word"')
         if self.train.metric not in METRICS[self.task]:
             known = ", ".join(METRICS[self.task])
             raise ValueError(f"train.metric = '{self.train.metric}': {self.task} has {known}")

@@ -1,5 +1,6 @@
 """Running text on disk, and the windows through which it is read."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -66,7 +67,7 @@ def test_windows_follow_each_other_without_a_gap(
 @given(size=st.integers(12, 400), context=st.integers(1, 11), rows=st.integers(1, 5))
 def test_lanes_go_on_where_they_stopped_and_never_meet(size: int, context: int, rows: int) -> None:
     batches = Windows(size, context, rows * context, seed=3, in_lanes=True).epoch(1)
-    for before, behind in zip(batches, batches[1:], strict=False):
+    for before, behind in pairwise(batches):
         assert np.array_equal(before + context, behind)
     ends, begins = batches[-1] + context, batches[0]
     assert ends[-1] < size

@@ -76,7 +76,7 @@ def runs(book: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path
 def test_a_stopped_run_ends_with_the_bits_of_one_that_was_not(
     book: Path, runs: dict[str, Path], kind: str, tmp_path: Path, outcome: Outcome
 ) -> None:
-    """What a recurrent model carries is part of a checkpoint: without it the losses would differ."""
+    """What a recurrent model carries is in the checkpoint, or losses would differ."""
     for step in (5, 8):
         with closing(training_run(recipe_of(book, kind), tmp_path)) as events:
             for event in events:

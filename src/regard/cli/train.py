@@ -56,6 +56,7 @@ def train(
     *,
     data: Annotated[DataFlags | None, Parameter(name="*")] = None,
     task: str | None = None,
+    from_run: Annotated[Path | None, Parameter(name="--from")] = None,
     out: Path | None = None,
     processes: int | None = None,
     settings: Annotated[tuple[str, ...], Parameter(name="--set")] = (),
@@ -68,6 +69,8 @@ def train(
         A recipe file (TOML).
     task
         With --text: masked-language-model, if it is not to be a language model.
+    from_run
+        A finished run to begin from, such as a masked language model for a classifier.
     out
         The run folder; by default runs/ and the name of the recipe, the languages or the task.
     processes
@@ -78,6 +81,8 @@ def train(
     from regard.cli.display import show_training
     from regard.training.run import training_run
 
+    if from_run is not None:
+        settings = (*settings, f"train.from_run={from_run}")
     if processes is not None:
         settings = (*settings, f"train.processes={processes}")
     chosen, out = choose(recipe, data or DataFlags(), task, out, settings)

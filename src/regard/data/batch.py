@@ -84,9 +84,9 @@ class TextBatch:
         )
 
 
-def pad(rows: Sequence[Ids]) -> Tensor:
-    """Rows of ids side by side, PAD to the right of the shorter ones."""
-    table = np.full((len(rows), max(len(row) for row in rows)), PAD, dtype=np.int64)
+def pad(rows: Sequence[Ids], filler: int = PAD) -> Tensor:
+    """Rows of ids side by side, PAD or another filler to the right of the shorter ones."""
+    table = np.full((len(rows), max(len(row) for row in rows)), filler, dtype=np.int64)
     for line, row in zip(table, rows, strict=True):
         line[: len(row)] = row
     return torch.from_numpy(table)

@@ -69,6 +69,7 @@ class HeldOutText:
         text = self.tokenizer.decode(ids)
         specials = self.tokenizer.specials
         given = self.tokenizer.encode(text[:PROMPT_CHARACTERS]) or [specials.end]
+        given = given[-max(1, model.longest // 2) :]
         state: Any = model.start(1)
         step: Any = model.step
         for token in given[:-1]:

@@ -45,6 +45,9 @@ NAMES = {
     "accuracy": ("accuracy", 2),
     "macro_f1": ("macro-F1", 2),
     "span_f1": ("span F1", 2),
+    "next_sentence_accuracy": ("next-sentence accuracy", 2),
+    "temperature": ("temperature", 2),
+    "calibration_error": ("calibration error", 2),
 }
 
 

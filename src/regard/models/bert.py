@@ -38,9 +38,13 @@ class BertConfig(BaseModel):
     masked_head: bool = True
     # One vector for the whole text, from its first token; next-sentence prediction trains it.
     pooler: bool = False
+    # What tells from that vector whether the second segment follows the first (§3.1, task 2).
+    next_sentence: bool = False
 
     @model_validator(mode="after")
     def fits_together(self) -> "BertConfig":
+        if self.next_sentence and not (self.pooler and self.num_segments > 1):
+            raise ValueError("next_sentence needs pooler = true and num_segments of at least 2")
         if self.d_model % self.num_heads:
             raise ValueError(
                 f"d_model {self.d_model} is not a multiple of num_heads {self.num_heads}"
@@ -81,6 +85,8 @@ class Bert(nn.Module):
         )
         if config.pooler:
             self.pooler = nn.Linear(config.d_model, config.d_model)
+        if config.next_sentence:
+            self.relation = nn.Linear(config.d_model, 2)
         if config.masked_head:
             self.head = nn.Linear(config.d_model, config.d_model)
             self.head_norm = sizes.normaliser()

@@ -36,7 +36,9 @@ class Labeller(nn.Module):
         self.pooling = head.pooling
         if isinstance(config, BertConfig):
             # A reader has no use for what makes tokens of its features.
-            config = config.model_copy(update={"masked_head": False})
+            config = config.model_copy(
+                update={"masked_head": False, "pooler": False, "next_sentence": False}
+            )
             self.reader: Bert | Reader = Bert(config, vocabulary)
         else:
             self.reader = Reader(config, vocabulary)

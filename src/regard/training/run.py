@@ -20,14 +20,17 @@ from regard.models import build
 from regard.objectives import Loss
 from regard.recipe import Recipe
 from regard.training import team
+from regard.training.beginning import begin_with, take_tokenizer, with_model_of
 from regard.training.estimate import estimate
 from regard.training.events import Event, Note, Resumed
 from regard.training.finish import finish
 from regard.training.fit import pieces_that_fit
 from regard.training.judge import Judge
+from regard.training.label_lesson import label_lesson
 from regard.training.lesson import Lesson
 from regard.training.log import Log
 from regard.training.loop import Objective, TrainingData, derived_seed
+from regard.training.masked_lesson import masked_lesson
 from regard.training.pair_lesson import pair_lesson
 from regard.training.parallel import shard
 from regard.training.state import TrainingState
@@ -60,7 +63,7 @@ def training_run(recipe: Recipe, out: Path) -> Iterator[Event]:
     processes that a launcher has started, the first tells what happens and the others are silent.
     """
     run = Run(out)
-    recipe = settle(run, recipe)
+    recipe = settle(run, with_model_of(recipe))
     if sentence := finished(run, recipe):
         yield Note(sentence)
         return
@@ -69,6 +72,7 @@ def training_run(recipe: Recipe, out: Path) -> Iterator[Event]:
         if team.leads_here():
             run.sweep()
             run.save_recipe(recipe)
+            take_tokenizer(run, recipe)
         with team.assembled(command(run), processes) as members:
             events = train_together(run, recipe, members)
             if members.leads:
@@ -110,11 +114,13 @@ def finished(run: Run, recipe: Recipe) -> str:
 
 def settle(run: Run, recipe: Recipe) -> Recipe:
     """A new folder, or one with a started run of the same experiment."""
+    from_run = recipe.train.from_run
+    data = {"folder": str(Path(recipe.data.folder).resolve())}
+    train = {"from_run": str(Path(from_run).resolve()) if from_run else ""}
     recipe = recipe.model_copy(
         update={
-            "data": recipe.data.model_copy(
-                update={"folder": str(Path(recipe.data.folder).resolve())}
-            )
+            "data": recipe.data.model_copy(update=data),
+            "train": recipe.train.model_copy(update=train),
         }
     )
     try:
@@ -175,8 +181,10 @@ def prepare_lesson(run: Run, recipe: Recipe) -> Generator[Event, None, Lesson]:
             return (yield from pair_lesson(run, recipe))
         case "language-model":
             return (yield from text_lesson(run, recipe))
-        case _:
-            raise RunError(f"task {recipe.task}: cannot be trained yet")
+        case "classification" | "tagging":
+            return (yield from label_lesson(run, recipe))
+        case "masked-language-model":
+            return (yield from masked_lesson(run, recipe))
 
 
 def train_prepared(
@@ -187,9 +195,11 @@ def train_prepared(
     if device == torch.device("cuda"):
         device = torch.device("cuda", members.local_rank)
         torch.cuda.set_device(device)
-    state = first_state(recipe, lesson, members, device)
+    state, remark = first_state(run, recipe, lesson, members, device)
     with members.leader_first():
         damaged = state.restore(run)
+    if remark and not state.step:
+        yield Note(remark)
     if state.step == 0 and run.info():
         raise RunError(f"{run.folder}: finished and without checkpoints; choose another --out")
     dtype = machine.choose_precision(recipe.train.precision, device)
@@ -219,19 +229,20 @@ def train_prepared(
 
 
 def first_state(
-    recipe: Recipe, lesson: Lesson, members: Team, device: torch.device
-) -> TrainingState:
-    """The model before the first update, the same in every process."""
+    run: Run, recipe: Recipe, lesson: Lesson, members: Team, device: torch.device
+) -> tuple[TrainingState, str]:
+    """The model before the first update, the same in every process, and a remark on it if any."""
 
     def model() -> nn.Module:
         return build(recipe.model, lesson.inputs, lesson.outputs, recipe.labels_with).to(device)
 
     torch.manual_seed(derived_seed(recipe.seed))
     first = model().train()
+    remark = begin_with(first, run, recipe)
     if members.size == 1 or recipe.train.parallel == "ddp":
-        return TrainingState(first, recipe.train)
+        return TrainingState(first, recipe.train), remark
     shard(first)
-    return TrainingState(first, recipe.train, twin=model)
+    return TrainingState(first, recipe.train, twin=model), remark
 
 
 def conditions(device: torch.device, dtype: torch.dtype, data: TrainingData) -> dict[str, str]:

@@ -5,6 +5,7 @@ from typing import Any
 from regard.data.texts import count_characters, read_documents
 from regard.errors import RecipeError
 from regard.recipe import DataSection
+from regard.training.label_lesson import read_labelled
 from regard.training.prepare import corpus, survey
 
 # Up to this many pairs: layers a side, d_model, d_ff, heads, vocabulary, dropout, epochs.
@@ -36,8 +37,12 @@ def suggest(data: dict[str, Any], task: str = "translation") -> tuple[dict[str, 
             return suggest_for_pairs(data)
         case "language-model":
             return suggest_for_text(data)
+        case "classification" | "tagging":
+            return suggest_for_labels(data, task)
+        case "masked-language-model":
+            return suggest_for_masked(data)
         case _:
-            raise RecipeError(f"task {task}: give a recipe")
+            raise RecipeError(f"task {task}: there is no such task")
 
 
 def suggest_for_pairs(data: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
@@ -142,3 +147,54 @@ def suggest_for_text(data: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
         f"{amount} passes over the text, fewer when validation stops getting better",
     ]
     return values, reasons
+
+
+def suggest_for_labels(data: dict[str, Any], task: str) -> tuple[dict[str, Any], list[str]]:
+    section = DataSection.model_validate(data)
+    count = words = 0
+    for example in read_labelled(task, section.paths("train"), section.label):
+        count += 1
+        words += sum(unit.count(" ") + 1 for unit in example.units)
+    d_model, dropout, passes = (128, 0.5, 15) if count <= 50_000 else (256, 0.3, 6)
+    vocabulary = max(400, min(16_000, words // 20))
+    batch_tokens = 4096 if words > 500_000 else 1024
+    batches = max(1, round(1.4 * words / batch_tokens))
+    steps = max(200, min(passes * batches, 100_000))
+    every = max(25, steps // 15)
+    values = {
+        "data": {"max_length": 256, **data},
+        "tokenizer": {"vocabulary_size": vocabulary},
+        "model": {"kind": "recurrent", "d_model": d_model, "dropout": dropout},
+        "train": {
+            "steps": steps,
+            "batch_tokens": batch_tokens,
+            "learning_rate": 2e-3,
+            "schedule": "cosine",
+            "final_learning_rate": 1e-5,
+            "warmup_steps": min(200, steps // 10),
+            "label_smoothing": 0.0,
+            "eval_every": every,
+            "save_every": every,
+            "metric": "accuracy",
+            "patience": 5,
+            "average": 1,
+        },
+    }
+    unit = "texts" if task == "classification" else "sentences"
+    reasons = [
+        f"{count:,} {unit}, {words:,} words: so",
+        f"a bidirectional LSTM of width {d_model}, dropout {dropout}: it needs the least data",
+        f"vocabulary of up to {vocabulary:,} pieces: each is then met often enough to be learned",
+        f"{steps:,} updates, {passes} passes at most: fewer when validation stops getting better",
+    ]
+    return values, reasons
+
+
+def suggest_for_masked(data: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """The sizes of a language model of pieces, for a model that sees both sides."""
+    values, reasons = suggest_for_text(data)
+    model = {**values["model"], "kind": "bert", "num_segments": 1}
+    values["tokenizer"] = {"vocabulary_size": 8000}
+    values["model"] = model
+    values["train"]["learning_rate"] = 1e-3
+    return values, [*reasons[:2], "pieces of words are the tokens, up to 8,000 of them"]

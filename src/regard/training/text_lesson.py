@@ -80,10 +80,19 @@ def streams(
             run.save_tokenizers(Tokenizers(tokenizer, tokenizer))
         yield Note("Encoding the text …")
         for name, texts in zip(names, (split.valid(), split.train()), strict=True):
-            write_stream(texts, tokenizer, folder, name)
+            parts = texts if verbatim else paragraphs(texts)
+            write_stream(parts, tokenizer, folder, name)
     backward = recipe.data.direction == "backward"
     valid, train = (Stream.open(folder, name, backward=backward) for name in names)
     return tokenizer, train, valid
+
+
+def paragraphs(texts: Iterator[str | None]) -> Iterator[str | None]:
+    """Lines that hold something, each a document of its own."""
+    for text in texts:
+        if text is not None and text.strip():
+            yield text
+            yield None
 
 
 def up_to_date(run: Run, tokenizer: Tokenizer) -> bool:
