@@ -152,7 +152,15 @@ def assert_same_writing(run: Path, folder: Path) -> None:
     assert len(set(said)) > 3
 
 
-@pytest.mark.parametrize("heads", [{}, {"pooler": True}, {"pooler": True, "masked_head": False}])
+@pytest.mark.parametrize(
+    "heads",
+    [
+        {},
+        {"pooler": True, "masked_head": False},
+        {"pooler": True, "next_sentence": True},
+    ],
+    ids=lambda heads: "-".join(heads) or "masked",
+)
 def test_a_bert_goes_to_bert_and_back(tmp_path: Path, heads: dict[str, bool]) -> None:
     run, out = make_run(tmp_path / "run", "masked-language-model", **heads), tmp_path / "out"
     export_run(run, out)
@@ -183,6 +191,11 @@ def assert_same_reading(run: Path, folder: Path) -> None:
         theirs = transformers.AutoModelForMaskedLM.from_pretrained(folder)
         logits = theirs(**inputs).logits
         assert_close(ours(inputs.input_ids, mask)[mask], logits[mask], rtol=0, atol=1e-4)
+    if ours.config.next_sentence:
+        whole = transformers.BertForPreTraining.from_pretrained(folder)
+        # Their first output is for a sentence that follows, ours the second.
+        related = whole(**inputs).seq_relationship_logits.flip(-1)
+        assert_close(ours.relation(ours.pooled(features)), related, rtol=0, atol=1e-4)
     pair = tokenizer(SENTENCES[0], SENTENCES[3])
     assert pair.token_type_ids == [0] * (len(rows[0]) + 2) + [1] * (len(rows[3]) + 1)
 

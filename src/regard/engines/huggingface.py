@@ -25,11 +25,10 @@ from regard.recipe import Recipe, parse
 from regard.text.tokenizer import Tokenizers
 
 TASKS = {"marian": "translation", "gpt2": "language-model", "bert": "masked-language-model"}
-# What a file may hold beside the weights: tables that follow from the sizes, and the head for the
-# next sentence, for which regard's model has no place.
+# What a file may hold beside the weights: tables that follow from the sizes.
 BESIDE = re.compile(
     r"model\.(en|de)coder\.embed_positions\.weight|.*\.attn\.(masked_)?bias"
-    r"|bert\.embeddings\.(position|token_type)_ids|cls\.seq_relationship\.(weight|bias)"
+    r"|bert\.embeddings\.(position|token_type)_ids"
 )
 PREFIXES = {"gpt2": ("transformer.", "lm_head."), "bert": ("bert.", "cls.")}
 

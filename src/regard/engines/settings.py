@@ -95,9 +95,10 @@ def gpt2(config: "GPTConfig", vocabulary: int, specials: Specials) -> dict[str, 
 
 
 def bert(config: "BertConfig", vocabulary: int, specials: Specials) -> dict[str, Any]:
+    heads = "BertForMaskedLM" if config.masked_head else "BertModel"
     return {
         "model_type": "bert",
-        "architectures": ["BertForMaskedLM" if config.masked_head else "BertModel"],
+        "architectures": ["BertForPreTraining" if config.next_sentence else heads],
         "vocab_size": vocabulary,
         "tie_word_embeddings": True,
         "hidden_size": config.d_model,
@@ -246,4 +247,5 @@ def from_bert(settings: Settings, tensors: Mapping[str, object]) -> dict[str, An
         "num_segments": settings.whole("type_vocab_size", 2),
         "masked_head": "cls.predictions.bias" in tensors,
         "pooler": "bert.pooler.dense.weight" in tensors,
+        "next_sentence": "cls.seq_relationship.weight" in tensors,
     }
