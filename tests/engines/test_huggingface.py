@@ -138,18 +138,23 @@ def assert_same_writing(run: Path, folder: Path) -> None:
     theirs = transformers.GPT2LMHeadModel.from_pretrained(folder)
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     writer = Writer.load(run)
-    ids = writer.tokenizer.encode(SENTENCES[2])
-    inputs = tokenizer(SENTENCES[2], return_tensors="pt")
-    assert inputs.input_ids.tolist() == [ids]
-    assert_close(writer.model(torch.tensor([ids])), theirs(**inputs).logits, rtol=0, atol=1e-4)
-    generated = theirs.generate(**inputs, do_sample=False, max_new_tokens=15)[0, len(ids) :]
-    written = list(writer._tokens(ids, Writing(max_tokens=15, temperature=0)))
-    end = writer.tokenizer.specials.end
-    said = generated.tolist()
-    # Ours never says a special piece; a model with random weights might.
-    if not set(said) & set(writer.tokenizer.specials.never):
-        assert written == (said[: said.index(end)] if end in said else said)
-    assert len(set(said)) > 3
+    specials = writer.tokenizer.specials
+    never = [[index] for index in specials.never] or None
+    said = set()
+    for sentence in SENTENCES:
+        ids = writer.tokenizer.encode(sentence)
+        inputs = tokenizer(sentence, return_tensors="pt")
+        assert inputs.input_ids.tolist() == [ids]
+        logits = theirs(**inputs).logits
+        assert_close(writer.model(torch.tensor([ids])), logits, rtol=0, atol=1e-4)
+        generated = theirs.generate(
+            **inputs, do_sample=False, max_new_tokens=15, bad_words_ids=never
+        )[0, len(ids) :].tolist()
+        if specials.end in generated:
+            generated = generated[: generated.index(specials.end)]
+        assert list(writer._tokens(ids, Writing(max_tokens=15, temperature=0))) == generated
+        said |= set(generated)
+    assert len(said) > 4
 
 
 @pytest.mark.parametrize(
@@ -311,8 +316,11 @@ def test_a_foreign_marian_becomes_a_run(marian: Path, tmp_path: Path) -> None:
     assert "Imported by regard" in (run / "README.md").read_text()
     export_run(run, tmp_path / "back")
     again = transformers.MarianMTModel.from_pretrained(tmp_path / "back")
-    for name, tensor in theirs.state_dict().items():
-        assert torch.equal(tensor, again.state_dict()[name]), name
+    for name, tensor in again.state_dict().items():
+        # Positions follow from a formula, of which we ask for more.
+        assert torch.equal(tensor[: len(theirs.state_dict()[name])], theirs.state_dict()[name]), (
+            name
+        )
     tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path / "back")
     assert_same_translations(run, again, tokenizer)
 
