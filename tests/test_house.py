@@ -42,7 +42,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "plan": {"devices", "checkpoint", "recipe", "models"},
     "evaluate": {"decode", "data", "objectives", "text"},
     "search": {"decode", "text"},
-    "engines": {"checkpoint", "search", "hypothesis", "decode", "text", "data", "inspect"},
+    "engines": {"checkpoint", "search", "hypothesis", "decode", "text", "data", "inspect"}
+    | {"recipe"},
     "tasks": {
         *("engines", "machine", "checkpoint", "search", "hypothesis", "decode", "text", "data"),
         "inspect",

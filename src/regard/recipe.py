@@ -64,6 +64,8 @@ class DataSection(Section):
     """Where the data is. Relative names start at `folder`, which starts where you are."""
 
     builtin: Literal["phrasebook"] | None = None
+    # The folder of a model that was imported, whose data regard has not seen.
+    imported: str | None = None
     folder: str = "."
     train: tuple[str, ...] = ()
     valid: tuple[str, ...] = ()
@@ -88,13 +90,18 @@ class DataSection(Section):
 
     @model_validator(mode="after")
     def one_corpus(self) -> "DataSection":
-        if bool(self.train) == (self.builtin is not None):
+        if [bool(self.train), self.builtin is not None, self.imported is not None].count(True) != 1:
             raise ValueError(
                 "name either the training files (train) or a built-in corpus (builtin)"
             )
         return self
 
     def paths(self, name: Literal["train", "valid"]) -> list[Path]:
+        if self.imported is not None:
+            raise RecipeError(
+                "data.imported: what an imported model learned from is not here; "
+                "write a recipe that names your own data (data.train)"
+            )
         return [Path(self.folder, file) for file in getattr(self, name)]
 
 

@@ -36,13 +36,15 @@ COMMANDS = {
     "embed": "Vectors of texts, from any model that reads them.",
     "evaluate": "Score a run: BLEU, chrF, TER, exact matches; accuracy and F1; perplexity.",
     "attend": "Show which source words each word of a translation looks at.",
-    "export": "Write a run in the form of another program: CTranslate2.",
+    "export": "Write a run in the form of another program: CTranslate2, Hugging Face.",
+    "import": "Make a run of a model that Hugging Face's transformers saved.",
     "show": "Sizes, parameters, scores and provenance of a run or a recipe.",
     "plan": "Memory, speed and time of training a recipe, on this machine or on any other.",
     "doctor": "What this machine can do, and what regard will use of it.",
 }
 for _order, (_name, _help) in enumerate(COMMANDS.items()):
-    app.command(f"regard.cli.{_name}:{_name}", name=_name, help=_help, sort_key=_order)
+    _place = "imports:import_run" if _name == "import" else f"{_name}:{_name}"
+    app.command(f"regard.cli.{_place}", name=_name, help=_help, sort_key=_order)
 INSPECT = {
     "gradients": "Show how far back a recurrent decoder feels its losses.",
 }

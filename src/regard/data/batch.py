@@ -8,7 +8,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from regard.text.tokenizer import PAD, START
+from regard.text.tokenizer import PAD
+from regard.text.tokenizer import START as START
 
 Ids = Sequence[int] | NDArray[np.int64]
 
@@ -94,13 +95,14 @@ def pad(rows: Sequence[Ids], filler: int = PAD) -> Tensor:
 def batch_sources(sources: Sequence[Ids]) -> tuple[Tensor, Tensor]:
     """Padded sources and their mask; each source ends in END."""
     source = pad(sources)
-    return source, source != PAD
+    lengths = torch.tensor([len(row) for row in sources])
+    return source, torch.arange(source.size(1)) < lengths[:, None]
 
 
-def batch_pairs(sources: Sequence[Ids], targets: Sequence[Ids]) -> Batch:
+def batch_pairs(sources: Sequence[Ids], targets: Sequence[Ids], start: int = START) -> Batch:
     """Pairs whose sides both end in END."""
     source, source_mask = batch_sources(sources)
     labels = pad(targets)
-    target = torch.cat((torch.full_like(labels[:, :1], START), labels[:, :-1]), dim=1)
+    target = torch.cat((torch.full_like(labels[:, :1], start), labels[:, :-1]), dim=1)
     tokens = sum(map(len, sources)) + sum(map(len, targets))
     return Batch(source, source_mask, target, labels, tokens)

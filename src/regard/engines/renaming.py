@@ -1,4 +1,4 @@
-"""Weights and settings under Hugging Face's names: Marian, GPT-2 and BERT.
+"""Weights under Hugging Face's names: Marian, GPT-2 and BERT.
 
 One table a model says where each of our tensors goes. It is read in both directions, so what is
 written there comes back the same, bit for bit.
@@ -17,12 +17,6 @@ if TYPE_CHECKING:
     from regard.models import BertConfig, GPTConfig, ModelConfig, TransformerConfig
 
 FAMILIES = {"transformer": "marian", "gpt": "gpt2", "bert": "bert"}
-ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "gelu_tanh": "gelu_new"}
-OUR_ACTIVATIONS = {theirs: ours for ours, theirs in ACTIVATIONS.items()} | {
-    "gelu_pytorch_tanh": "gelu_tanh"
-}
-# Sinusoidal positions need no limit, but a configuration has to name one.
-MARIAN_POSITIONS = 1024
 
 
 @dataclass(frozen=True)
@@ -33,6 +27,7 @@ class Entry:
     theirs: tuple[str, ...]  # several: parts of ours, one below the other
     stream: int | None = None  # which axis of ours is as wide as the model
     turned: bool = False  # theirs has rows for columns
+    upside_down: bool = False  # theirs has the last row first
 
 
 def affine(ours: str, theirs: str, stream: int | None = 0) -> Iterator[Entry]:
@@ -112,6 +107,11 @@ def bert_entries(config: "BertConfig") -> Iterator[Entry]:
         yield from affine(f"{ours}.feed_forward_residual.normalise", f"{theirs}.output.LayerNorm")
     if config.pooler:
         yield from affine("pooler", "bert.pooler.dense")
+    if config.next_sentence:
+        # We say 1 where a sentence follows, they 0.
+        for kind in ("weight", "bias"):
+            name = f"cls.seq_relationship.{kind}"
+            yield Entry(f"relation.{kind}", (name,), upside_down=True)
     if config.masked_head:
         yield from affine("head", "cls.predictions.transform.dense")
         yield from affine("head_norm", "cls.predictions.transform.LayerNorm")
@@ -121,11 +121,11 @@ def bert_entries(config: "BertConfig") -> Iterator[Entry]:
 def entries(config: "ModelConfig") -> list[Entry]:
     match config.kind:
         case "transformer":
-            return list(marian_entries(config))  # type: ignore[arg-type]
+            return list(marian_entries(config))
         case "gpt":
-            return list(gpt2_entries(config))  # type: ignore[arg-type]
+            return list(gpt2_entries(config))
         case "bert":
-            return list(bert_entries(config))  # type: ignore[arg-type]
+            return list(bert_entries(config))
     raise RequestError(
         f'Hugging Face: has no model of kind "{config.kind}"; it takes {" and ".join(FAMILIES)}'
     )
@@ -148,6 +148,8 @@ def to_theirs(config: "ModelConfig", tensors: Mapping[str, Tensor]) -> dict[str,
         tensor = tensors[entry.ours]
         if order is not None and entry.stream is not None:
             tensor = tensor.index_select(entry.stream, order)
+        if entry.upside_down:
+            tensor = tensor.flip(0)
         parts = tensor.chunk(len(entry.theirs))
         for name, part in zip(entry.theirs, parts, strict=True):
             result[name] = part.T if entry.turned else part
@@ -173,5 +175,7 @@ def to_ours(
             if tensor.size(entry.stream) != len(order):
                 raise RunError(f"{where}: {entry.theirs[0]} is not as wide as the model")
             tensor = tensor.index_select(entry.stream, order.argsort())
+        if entry.upside_down:
+            tensor = tensor.flip(0)
         result[entry.ours] = tensor.float().contiguous()
     return result

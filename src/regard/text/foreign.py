@@ -7,7 +7,7 @@ around a text. The library reads the file like any other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from regard.errors import RunError
@@ -44,27 +44,36 @@ def adopted(
     for role, index in roles.items():
         if index not in pieces:
             raise refused(where, f"there is no piece {index}, which is to be the {role}")
-    parts = [
+    named = {role: (pieces[index], index) for role, index in roles.items()}
+    processor = template(named, around, named={role: role for role in roles})
+    kept = {**document, "truncation": None, "padding": None, "post_processor": processor}
+    return checked(kept, where)
+
+
+def template(
+    specials: Mapping[str, tuple[str, int]], around: tuple[str, ...], named: Mapping[str, str]
+) -> dict[str, Any]:
+    """A post-processor that puts special pieces around a text, or around two with segments 0 and 1.
+    `specials` has the piece and the id of each role, which the template calls as `named` says.
+    """
+    single: list[dict[str, Any]] = [
         {"Sequence": {"id": "A", "type_id": 0}}
         if part == "text"
-        else {"SpecialToken": {"id": part, "type_id": 0}}
+        else {"SpecialToken": {"id": named[part], "type_id": 0}}
         for part in around
     ]
-    second = [
-        {"Sequence": {"id": "B", "type_id": 1}},
-        *([{"SpecialToken": {"id": "end", "type_id": 1}}] if "end" in around else []),
-    ]
-    template = {
+    second: list[dict[str, Any]] = [{"Sequence": {"id": "B", "type_id": 1}}]
+    if "end" in around:
+        second.append({"SpecialToken": {"id": named["end"], "type_id": 1}})
+    return {
         "type": "TemplateProcessing",
-        "single": parts,
-        "pair": [*parts, *second],
+        "single": single,
+        "pair": [*single, *second],
         "special_tokens": {
-            role: {"id": role, "ids": [index], "tokens": [pieces[index]]}
-            for role, index in roles.items()
+            named[role]: {"id": named[role], "ids": [index], "tokens": [piece]}
+            for role, (piece, index) in specials.items()
         },
     }
-    kept = {**document, "truncation": None, "padding": None, "post_processor": template}
-    return checked(kept, where)
 
 
 def specials_of(document: dict[str, Any], where: str) -> Specials:
@@ -124,6 +133,7 @@ def vocabulary(document: dict[str, Any], where: str) -> dict[int, str]:
     model, added = document.get("model"), document.get("added_tokens") or []
     entries = model.get("vocab") if isinstance(model, dict) else None
     pieces: dict[int, str] = {}
+    pairs: list[tuple[Any, Any]]
     if isinstance(entries, list):
         pairs = [
             (entry[0], index) if isinstance(entry, list) and entry else ("", index)

@@ -73,9 +73,10 @@ class Tokenizer:
         self._json = json.dumps(document, ensure_ascii=False)
         self._library = tokenizers.Tokenizer.from_str(self._json)
         self._foreign = document["post_processor"] is not None
-        self._pieces = pieces_of(document["model"])
         self.specials = Specials()
-        if self._foreign:
+        if not self._foreign:
+            self._pieces = pieces_of(document["model"])
+        else:
             self.specials = foreign.specials_of(document, "tokenizer.json")
             self._pieces = [piece for _, piece in sorted(foreign.vocabulary(document, "").items())]
             # A text that spells a special piece is still a text.
