@@ -159,8 +159,11 @@ class Writer:
         if self.backward:
             ids = ids[::-1]
         device = next(self.model.parameters()).device
-        tokens = torch.tensor([self.tokenizer.specials.end, *ids], device=device)
-        found = self._carried(tokens) if self.limit == sys.maxsize else self._windows(tokens)
+        tokens = torch.tensor(ids, device=device)
+        end = torch.tensor([[self.tokenizer.specials.end]], device=device)
+        # A text may be the middle of a document, so what is before it is for its first token only.
+        found = log_probabilities(self.model(end)[0], tokens[:1])
+        found += self._carried(tokens) if self.limit == sys.maxsize else self._windows(tokens)
         if self.backward:
             ids, found = ids[::-1], found[::-1]
         return [

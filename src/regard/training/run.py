@@ -64,7 +64,7 @@ def training_run(recipe: Recipe, out: Path) -> Iterator[Event]:
     processes that a launcher has started, the first tells what happens and the others are silent.
     """
     run = Run(out)
-    recipe = settle(run, with_model_of(recipe))
+    recipe = settle(run, with_model_of(recipe, run))
     if sentence := finished(run, recipe):
         yield Note(sentence)
         return
@@ -240,7 +240,7 @@ def first_state(
 
     torch.manual_seed(derived_seed(recipe.seed))
     first = model().train()
-    remark = begin_with(first, run, recipe)
+    remark = "" if run.checkpoints() else begin_with(first, run, recipe)
     if members.size == 1 or recipe.train.parallel == "ddp":
         return TrainingState(first, recipe.train), remark
     shard(first)
