@@ -156,6 +156,8 @@ class Writer:
     def score(self, text: str) -> list[ScoredToken]:
         """Every token of a text, the first as the beginning of a document."""
         ids = self.tokenizer.encode(text)
+        if not ids:
+            return []
         if self.backward:
             ids = ids[::-1]
         device = next(self.model.parameters()).device
