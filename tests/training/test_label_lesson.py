@@ -51,9 +51,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     texts, tagged = [], []
     for _ in range(120):
         label, words = draw.choice((("pos", GOOD), ("neg", BAD)))
-        words = ["a", draw.choice(words), draw.choice(("film", "book"))]
+        number = draw.choices(("", "of it", "of them", "of all", "of mine", "of yours"))[0].split()
+        words = ["a", draw.choice(words), draw.choice(("film", "book")), *number]
         texts.append((label, " ".join(words)))
-        tags = ("B-NP", "I-NP", "I-NP")
+        tags = ("B-NP", "I-NP", "I-NP", "B-PP", "B-NP")[: len(words)]
         tagged.append("".join(f"{w}\t{t}\n" for w, t in zip(words, tags, strict=True)) + ".\tO\n")
     (path / "a.tsv").write_text("".join(f"{label}\t{text}\n" for label, text in texts))
     (path / "a.conll").write_text("\n".join(tagged) + "\n")
