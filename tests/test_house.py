@@ -34,7 +34,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "text": set(),
     "models": {"layers"},
     "data": {"text"},
-    "objectives": {"data.batch", "layers"},
+    "objectives": {"data.batch", "data.label_ids", "data.masked", "layers"},
     "inspect": {"data.batch", "layers"},
     "decode": {"hypothesis"},
     "recipe": {"models"},
@@ -42,13 +42,15 @@ MAY_IMPORT: dict[str, set[str]] = {
     "plan": {"devices", "checkpoint", "recipe", "models"},
     "evaluate": {"decode", "data", "objectives", "text"},
     "search": {"decode", "text"},
-    "engines": {"checkpoint", "search", "hypothesis", "decode", "text", "data", "inspect"},
+    "engines": {"checkpoint", "search", "hypothesis", "decode", "text", "data", "inspect"}
+    | {"recipe"},
     "tasks": {
         *("engines", "machine", "checkpoint", "search", "hypothesis", "decode", "text", "data"),
         "inspect",
     },
+    "text_tasks": {"machine", "checkpoint", "decode", "text", "data", "evaluate"},
     "cli": {
-        *("tasks", "engines", "search", "evaluate", "inspect", "training", "recipe"),
+        *("tasks", "text_tasks", "engines", "search", "evaluate", "inspect", "training", "recipe"),
         *("checkpoint", "data", "machine", "plan", "devices", "distill", "compare"),
     },
     "distill": {
@@ -56,14 +58,15 @@ MAY_IMPORT: dict[str, set[str]] = {
         "models",
     },
     "compare": {"evaluate", "checkpoint", "data", "recipe", "training", "tasks"},
-    "serve": {"tasks", "evaluate", "inspect"},
+    "serve": {"tasks", "text_tasks", "evaluate", "inspect"},
     "__main__": {"cli"},
 }
 MAY_IMPORT["training"] = set(MAY_IMPORT) - {
-    *("tasks", "engines", "distill", "compare", "cli", "serve", "__main__")
+    *("tasks", "text_tasks", "engines", "distill", "compare", "cli", "serve", "__main__")
 }
 MAY_NAME_TYPES = {
-    room: {"models"} for room in ("objectives", "inspect", "evaluate", "engines", "tasks")
+    room: {"models"}
+    for room in ("objectives", "inspect", "evaluate", "engines", "tasks", "text_tasks")
 }
 
 
