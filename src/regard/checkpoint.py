@@ -213,14 +213,13 @@ class Run:
     def save_recipe(self, recipe: Recipe) -> None:
         write_file(self.recipe_path, to_toml(recipe).encode())
 
-    def recipe_for(self, command: str, *tasks: str) -> Recipe:
-        """The recipe, if its task is one that a command is for."""
+    def recipe_for(self, *tasks: str) -> Recipe:
+        """The recipe, if its task is one of these; or a sentence that says what the run can do."""
         recipe = self.recipe()
         if recipe.task not in tasks:
             ways = " or ".join(f"`{each}`" for each in commands_for(recipe.task, self.folder))
             raise RunError(
-                f"{self.folder}: a run of task {recipe.task}, which `regard {command}` cannot use; "
-                f"try {ways}"
+                f"{self.folder}: a run of task {recipe.task}, not {' or '.join(tasks)}; use {ways}"
             )
         return recipe
 

@@ -113,7 +113,7 @@ class Translator:
         from regard.machine import choose_device
 
         run = Run.open(folder)
-        recipe = run.recipe_for("translate", "translation")
+        recipe = run.recipe_for("translation")
         tokenizers = run.tokenizers()
         model = run.model(tokenizers).to(choose_device(device))
         search = Search(**recipe.decode.model_dump())

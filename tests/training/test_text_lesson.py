@@ -1,5 +1,6 @@
 """Language models: trained, stopped and resumed, shared among processes, put to work."""
 
+import json
 import math
 import random
 import tomllib
@@ -12,9 +13,11 @@ import pytest
 import torch
 
 from regard.checkpoint import Run
+from regard.cli import main
 from regard.errors import RequestError, RunError
 from regard.recipe import Recipe, override, parse
 from regard.tasks import Translator
+from regard.text_tasks.embedder import Embedder
 from regard.text_tasks.writer import Writer, Writing
 from regard.training.loop import StepReport
 from regard.training.run import train, training_run
@@ -157,7 +160,51 @@ def test_a_score_does_not_depend_on_what_follows(runs: dict[str, Path]) -> None:
 
 
 def test_a_command_that_does_not_fit_names_one_that_does(runs: dict[str, Path]) -> None:
-    with pytest.raises(RunError, match=r"task language-model.*`regard translate`.*regard generate"):
+    with pytest.raises(
+        RunError, match=r"task language-model, not translation; use `regard generate"
+    ):
         Translator.load(runs["gpt"])
     with pytest.raises(RequestError, match="temperature must be"):
         Writing(temperature=-1)
+
+
+def test_two_directions_give_vectors_that_know_both_sides(
+    book: Path, runs: dict[str, Path], tmp_path: Path
+) -> None:
+    recipe = recipe_of(book, "lstm", "data.direction=backward", "train.steps=2")
+    train(recipe, tmp_path / "backward")
+    embedder = Embedder.load(runs["lstm"], backward=tmp_path / "backward")
+    pieces, vectors = embedder.tokens("one two")
+    assert vectors.shape == (len(pieces), 32)
+    _, changed = embedder.tokens("one twx")
+    forward, backward = (vectors - changed)[:, :16], (vectors - changed)[:, 16:]
+    assert abs(forward[0]).max() == 0  # what follows cannot reach it
+    assert abs(backward[0]).max() > 0
+    with pytest.raises(RequestError, match="give a forward and a backward language model"):
+        Embedder.load(tmp_path / "backward", backward=runs["lstm"])
+    with pytest.raises(RequestError, match="reads backwards"):
+        next(Writer.load(tmp_path / "backward").stream("one"))
+    assert len(Writer.load(tmp_path / "backward").score("one two")) == 7
+
+
+def test_the_commands(book: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def answer(*words: str) -> str:
+        main(list(words))
+        return capsys.readouterr().out
+
+    run = str(tmp_path / "run")
+    small = ("model.num_layers=1", "model.d_model=16", "model.d_ff=16", "model.num_heads=2")
+    short = ("train.steps=2", "train.batch_tokens=256", "train.threads=1", "data.context=16")
+    settings = [word for each in (*small, *short) for word in ("--set", each)]
+    answer("train", "--text", str(book), "--out", run, *settings)
+    assert Run(Path(run)).recipe().task == "language-model"
+    text = answer("generate", run, "one", "--max-tokens", "9", "--stream")
+    assert text.startswith("one")
+    told = json.loads(answer("generate", run, "one", "--max-tokens", "9", "--json"))
+    assert told["prompt"] + told["text"] + "\n" == text
+    found = json.loads(answer("score", run, "one two", "--json"))
+    assert len(found["tokens"]) == len(found["log_probabilities"]) == 7
+    assert found["log_probability"] == pytest.approx(sum(found["log_probabilities"]))
+    scores = json.loads(answer("evaluate", run, "--data", str(book), "--json"))["scores"]
+    assert scores["perplexity"] == pytest.approx(math.exp(scores["loss"]))
+    assert "language-model" in answer("show", run)

@@ -217,4 +217,5 @@ class TrainingScreen:
 
 
 def shortened(text: str, width: int = 110) -> str:
+    text = " ".join(text.split())
     return text if len(text) <= width else text[: width - 1] + "…"

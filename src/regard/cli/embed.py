@@ -75,4 +75,5 @@ def unit(vectors: "NDArray[np.float32]", wanted: bool) -> "NDArray[np.float32]":
 
     if not wanted:
         return vectors
-    return vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-12)
+    lengths: NDArray[np.float32] = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return vectors / np.maximum(lengths, np.float32(1e-12))

@@ -39,9 +39,7 @@ def evaluate_data(
     from regard.cli.display import results, say
     from regard.errors import RequestError
 
-    recipe = Run.open(run).recipe_for(
-        "evaluate --data", "classification", "tagging", "language-model"
-    )
+    recipe = Run.open(run).recipe_for("classification", "tagging", "language-model")
     match recipe.task:
         case "classification":
             found = score_classifier(run, recipe, files, bootstrap)
@@ -85,7 +83,7 @@ def score_classifier(run: Path, recipe: "Recipe", files: Sequence[Path], bootstr
     from regard.evaluate.labels import accuracy, calibration_error, confusion, f1_scores, macro_f1
     from regard.text_tasks.labelling import Classifier
 
-    classifier = Classifier.load(run, "auto", "evaluate")
+    classifier = Classifier.load(run, "auto")
     names = classifier.labels.names
     examples = list(read_texts(files, recipe.data.label))
     check_known({label for each in examples for label in each.labels}, names, files)
@@ -117,7 +115,7 @@ def score_tagger(run: Path, recipe: "Recipe", files: Sequence[Path], bootstrap: 
     from regard.evaluate.labels import confusion, has_spans, macro_f1, span_f1
     from regard.text_tasks.labelling import Tagger
 
-    tagger = Tagger.load(run, "auto", "evaluate")
+    tagger = Tagger.load(run, "auto")
     names = tagger.labels.names
     examples = list(read_tagged(files, recipe.data.label))
     check_known({label for each in examples for label in each.labels}, names, files)
@@ -150,7 +148,7 @@ def score_language_model(run: Path, files: Sequence[Path]) -> Scored:
     from regard.errors import DataError
     from regard.text_tasks.writer import Writer
 
-    writer = Writer.load(run, "auto", "evaluate")
+    writer = Writer.load(run, "auto")
     total, tokens, characters = 0.0, 0, 0
     document: list[str] = []
     for text in read_documents(files):

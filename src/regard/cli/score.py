@@ -34,7 +34,7 @@ def score(
     from regard.errors import RequestError
     from regard.text_tasks.writer import Writer
 
-    writer = Writer.load(run, device, command="score")
+    writer = Writer.load(run, device)
     for text in texts or (sys.stdin.read(),):
         scored = writer.score(text)
         if not scored:

@@ -11,8 +11,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from regard.data.batches import Amounts, Indices
-from regard.data.stream import Stream, Windows
+from regard.data.batches import Indices
+from regard.data.stream import Stream
 from regard.text.tokenizer import Specials, Tokenizer
 
 # Of what is hidden, so much becomes the mask, and so much more another token (Devlin et al., §3.1).
@@ -140,19 +140,3 @@ class MaskedExamples:
         follows = (torch.rand(len(tokens)) < 0.5).long()
         chosen = torch.where(follows[:, None] == 1, second, torch.from_numpy(others))
         return [tokens[:, :first], chosen], follows
-
-
-@dataclass
-class MaskedWindows(Windows):
-    """Windows of which some tokens are predicted."""
-
-    hidden: int = 1  # of each window
-    around: int = 2  # tokens that go around each
-
-    def labels(self, rows: Indices) -> int:
-        return len(rows) * self.hidden
-
-    def amounts(self) -> Amounts:
-        windows = float(sum(map(len, self.epoch(0))))
-        length = self.context + self.around
-        return Amounts(windows * length, windows * self.hidden, length, length)

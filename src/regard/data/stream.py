@@ -84,6 +84,7 @@ class Windows:
     batch_tokens: int
     seed: int
     in_lanes: bool = False
+    hidden: int = 0  # tokens of each window that are predicted, where it is not all of them
     _epoch: tuple[int, list[Indices]] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -114,6 +115,9 @@ class Windows:
 
     def amounts(self) -> Amounts:
         tokens = float(sum(map(self.tokens, self.epoch(0))))
+        if self.hidden:
+            predicted = tokens * self.hidden / self.context
+            return Amounts(tokens, predicted, self.context, self.context)
         return Amounts(0.0, tokens, self.context, self.context)
 
     def lengths(self, rows: Indices) -> Indices:
@@ -123,7 +127,7 @@ class Windows:
         return len(rows) * self.context
 
     def labels(self, rows: Indices) -> int:
-        return len(rows) * self.context
+        return len(rows) * (self.hidden or self.context)
 
 
 def lanes(first: int, size: int, context: int, rows: int) -> list[Indices]:

@@ -44,7 +44,7 @@ def convert(folder: Path, path: Path, int8: bool = False) -> None:
     Raises OSError where it cannot be written.
     """
     run = Run.open(folder)
-    recipe, tokenizers = run.recipe_for("translate", "translation"), run.tokenizers()
+    recipe, tokenizers = run.recipe_for("translation"), run.tokenizers()
     if recipe.model.kind != "transformer":
         raise RequestError(
             f'{folder}: CTranslate2 runs no model of kind "{recipe.model.kind}", '

@@ -77,7 +77,7 @@ class Embedder:
 def reader(folder: Path | str, device: str) -> tuple[Tokenizer, Features]:
     """How the model of a run reads a text."""
     run = Run.open(folder)
-    recipe = run.recipe_for("embed", *TASKS)
+    recipe = run.recipe_for(*TASKS)
     tokenizer = run.tokenizers().source
     labelling = recipe.task in ("classification", "tagging")
     outputs = len(run.labels()) if labelling else len(tokenizer)

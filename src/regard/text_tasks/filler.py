@@ -46,7 +46,7 @@ class Filler:
     def load(cls, folder: Path | str, device: str = "cpu") -> Self:
         """The filler of a run folder."""
         run = Run.open(folder)
-        run.recipe_for("fill", "masked-language-model")
+        run.recipe_for("masked-language-model")
         tokenizer = run.tokenizers().source
         model = cast("Bert", run.network(len(tokenizer), len(tokenizer)))
         if not model.config.masked_head or tokenizer.specials.mask is None:

@@ -32,9 +32,9 @@ class Labels:
     temperature: float
 
     @classmethod
-    def load(cls, folder: Path | str, task: str, command: str, device: str) -> Self:
+    def load(cls, folder: Path | str, task: str, device: str) -> Self:
         run = Run.open(folder)
-        recipe = run.recipe_for(command, task)
+        recipe = run.recipe_for(task)
         tokenizer, names = run.tokenizers().source, run.labels()
         model = run.network(len(tokenizer), len(names)).to(choose_device(device))
         scores = run.info().get("validation", {})
@@ -79,9 +79,9 @@ class Classifier:
         self.labels = labels
 
     @classmethod
-    def load(cls, folder: Path | str, device: str = "cpu", command: str = "classify") -> Self:
+    def load(cls, folder: Path | str, device: str = "cpu") -> Self:
         """The classifier of a run folder."""
-        return cls(Labels.load(folder, "classification", command, device))
+        return cls(Labels.load(folder, "classification", device))
 
     def classify(self, texts: Sequence[str]) -> list[Classification]:
         """The labels of texts, in order; of a long text as much as the model reads is read."""
@@ -110,9 +110,9 @@ class Tagger:
         self.labels = labels
 
     @classmethod
-    def load(cls, folder: Path | str, device: str = "cpu", command: str = "tag") -> Self:
+    def load(cls, folder: Path | str, device: str = "cpu") -> Self:
         """The tagger of a run folder."""
-        return cls(Labels.load(folder, "tagging", command, device))
+        return cls(Labels.load(folder, "tagging", device))
 
     def tag(self, sentences: Sequence[str | Sequence[str]]) -> list[list[TaggedWord]]:
         """The labels of each sentence's words: of those given, or of those between spaces."""

@@ -81,10 +81,10 @@ class Writer:
         self.backward = backward
 
     @classmethod
-    def load(cls, folder: Path | str, device: str = "cpu", command: str = "generate") -> Self:
+    def load(cls, folder: Path | str, device: str = "cpu") -> Self:
         """The writer of a run folder."""
         run = Run.open(folder)
-        recipe = run.recipe_for(command, "language-model")
+        recipe = run.recipe_for("language-model")
         tokenizer = run.tokenizers().source
         model = run.network(len(tokenizer), len(tokenizer)).to(choose_device(device))
         language_model = cast("LanguageModel", model)
@@ -156,11 +156,16 @@ class Writer:
     def score(self, text: str) -> list[ScoredToken]:
         """Every token of a text, the first as the beginning of a document."""
         ids = self.tokenizer.encode(text)
+        if not ids:
+            return []
         if self.backward:
             ids = ids[::-1]
         device = next(self.model.parameters()).device
-        tokens = torch.tensor([self.tokenizer.specials.end, *ids], device=device)
-        found = self._carried(tokens) if self.limit == sys.maxsize else self._windows(tokens)
+        tokens = torch.tensor(ids, device=device)
+        end = torch.tensor([[self.tokenizer.specials.end]], device=device)
+        # A text may be the middle of a document, so what is before it is for its first token only.
+        found = log_probabilities(self.model(end)[0], tokens[:1])
+        found += self._carried(tokens) if self.limit == sys.maxsize else self._windows(tokens)
         if self.backward:
             ids, found = ids[::-1], found[::-1]
         return [

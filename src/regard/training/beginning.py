@@ -15,11 +15,14 @@ from regard.text.vectors import read_vectors
 OWN = ("output.", "pooler.", "relation.", "head.", "head_norm.")
 
 
-def with_model_of(recipe: Recipe) -> Recipe:
-    """A recipe that begins from a run and does not say its model means the model of that run."""
+def with_model_of(recipe: Recipe, run: Run) -> Recipe:
+    """A recipe that begins from a run and does not say its model means the model of that run, which
+    a started run has noted in its own recipe.
+    """
     if not recipe.train.from_run or "model" in recipe.model_fields_set:
         return recipe
-    model = Run.open(recipe.train.from_run).recipe().model
+    begun = run.recipe_path.exists()
+    model = (run if begun else Run.open(recipe.train.from_run)).recipe().model
     if MODELS[recipe.task].get(model.kind) is not type(model):
         raise RecipeError(
             f"train.from_run {recipe.train.from_run}: a model of kind {model.kind} for another "

@@ -4,8 +4,8 @@ from collections.abc import Generator
 
 from regard import objectives
 from regard.checkpoint import Run
-from regard.data.masked import MaskedExamples, MaskedWindows, Masking
-from regard.data.stream import check_size
+from regard.data.masked import MaskedExamples, Masking
+from regard.data.stream import Windows, check_size
 from regard.errors import RecipeError
 from regard.evaluate.masked import HeldOutMasked
 from regard.models import BertConfig
@@ -23,18 +23,12 @@ def masked_lesson(run: Run, recipe: Recipe) -> Generator[Event, None, Lesson]:
     tokenizer, train, valid = yield from streams(run, recipe, verbatim=False)
     if tokenizer.specials.mask is None:
         raise RecipeError(f"{recipe.train.from_run}: its tokenizer has no piece for what is masked")
-    around = 3 if model.next_sentence else 2
-    content = data.context - around
+    # A start and an end go around a window, and an end between two halves.
+    content = data.context - (3 if model.next_sentence else 2)
     check_size(len(valid), content)
     masking = Masking.of(tokenizer, data.masked_share, data.whole_words)
-    batches = MaskedWindows(
-        len(train),
-        content,
-        recipe.train.batch_tokens,
-        recipe.seed,
-        hidden=masking.count(content),
-        around=around,
-    )
+    hidden = masking.count(content)
+    batches = Windows(len(train), content, recipe.train.batch_tokens, recipe.seed, hidden=hidden)
     yield ExamplesReady(len(train), len(valid), "tokens", batches.padding())
     return Lesson(
         inputs=len(tokenizer),

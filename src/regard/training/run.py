@@ -6,6 +6,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -63,7 +64,7 @@ def training_run(recipe: Recipe, out: Path) -> Iterator[Event]:
     processes that a launcher has started, the first tells what happens and the others are silent.
     """
     run = Run(out)
-    recipe = settle(run, with_model_of(recipe))
+    recipe = settle(run, with_model_of(recipe, run))
     if sentence := finished(run, recipe):
         yield Note(sentence)
         return
@@ -215,7 +216,8 @@ def train_prepared(
         num_bytes = 12 * sum(parameter.numel() for parameter in state.model.parameters())
         run.require_space(2 * (recipe.train.keep + 1) * num_bytes)
         steps, accumulate = recipe.train.steps, recipe.train.accumulate
-        yield estimate(state.model, objective, data, steps, accumulate, dtype)
+        expected = estimate(state.model, objective, data, steps, accumulate, dtype)
+        yield replace(expected, vocabulary=max(lesson.inputs, lesson.outputs))
     if data.memory is not None:
         data.memory.load(state.carried)  # trials have left something else
     tensorboard = recipe.train.tensorboard
@@ -238,7 +240,7 @@ def first_state(
 
     torch.manual_seed(derived_seed(recipe.seed))
     first = model().train()
-    remark = begin_with(first, run, recipe)
+    remark = "" if run.checkpoints() else begin_with(first, run, recipe)
     if members.size == 1 or recipe.train.parallel == "ddp":
         return TrainingState(first, recipe.train), remark
     shard(first)
