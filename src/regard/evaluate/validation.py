@@ -59,7 +59,8 @@ def validate(model: "Model", data: ValidationSet, step: int, batch_tokens: int) 
     model.eval()
     try:
         loss = mean_loss(model, data.ids, batch_tokens)
-        outputs = greedy_translations(model, data)
+        sources = [pair.source for pair in data.pairs]
+        outputs = greedy_translations(model, sources, data.source_tokenizer, data.target_tokenizer)
     finally:
         model.train(training)
     references = [pair.target for pair in data.pairs]
@@ -90,11 +91,17 @@ def mean_loss(model: "Model", pairs: IdPairs, batch_tokens: int) -> float:
 
 
 @torch.inference_mode()
-def greedy_translations(model: "Model", data: ValidationSet, rows: int = 64) -> list[str]:
-    """Translations by the likeliest token at each step, in the order of the pairs."""
+def greedy_translations(
+    model: "Model",
+    texts: Sequence[str],
+    source_tokenizer: Tokenizer,
+    target_tokenizer: Tokenizer,
+    rows: int = 64,
+) -> list[str]:
+    """Translations by the likeliest token at each step, in the order of the texts."""
     device = device_of(model)
     step: Step[Any] = model.step
-    sources = data.source_tokenizer.encode_batch([pair.source for pair in data.pairs])
+    sources = source_tokenizer.encode_batch(texts)
     order = sorted(range(len(sources)), key=lambda i: len(sources[i]))
     outputs = [""] * len(sources)
     for start in range(0, len(order), rows):
@@ -109,8 +116,8 @@ def greedy_translations(model: "Model", data: ValidationSet, rows: int = 64) -> 
             end=END,
             scored=False,
         )
-        texts = data.target_tokenizer.decode_batch([each.tokens for each in hypotheses])
-        for i, text in zip(chosen, texts, strict=True):
+        found = target_tokenizer.decode_batch([each.tokens for each in hypotheses])
+        for i, text in zip(chosen, found, strict=True):
             outputs[i] = text
     return outputs
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # (source word, target word)
 Links = set[tuple[int, int]]
+# A layer, a head and a reading, as in HeadScore.
+Key = tuple[int | None, int | None, Reading]
 
 ROUNDS = 5
 # How much nearer words count where a word stands twice: less than any difference in probability
@@ -195,8 +197,9 @@ def score_heads(
     names += [(layer, None) for layer, count in enumerate(counts) if count > 1]
     names += [(None, None)] if len(counts) > 1 else []
     readings: tuple[Reading, ...] = ("predicts", "read")
-    links: dict[Any, list[Links]] = {(*name, each): [] for name in names for each in readings}
-    sharpness: dict[Any, list[float]] = {key: [] for key in links}
+    keys = [(layer, head, reading) for layer, head in names for reading in readings]
+    links: dict[Key, list[Links]] = {key: [] for key in keys}
+    sharpness: dict[Key, list[float]] = {key: [] for key in keys}
     for start in range(0, len(examples) if names else 0, SENTENCES_AT_ONCE):
         some = examples[start : start + SENTENCES_AT_ONCE]
         layers = cross_weights(model, some)
@@ -211,13 +214,21 @@ def score_heads(
                 if not merged.numel():
                     continue
                 largest, places = merged.max(-1)
-                for name, sharp, place in zip(names, largest, places.tolist(), strict=True):
-                    links[*name, reading].append({(s, t) for t, s in enumerate(place)})
-                    sharpness[*name, reading] += sharp.tolist()
+                for (layer, head), sharp, place in zip(
+                    names, largest.tolist(), places.tolist(), strict=True
+                ):
+                    links[layer, head, reading].append({(s, t) for t, s in enumerate(place)})
+                    sharpness[layer, head, reading] += sharp
     wanted = [each for each, example in zip(silver, examples, strict=True) if has_words(example)]
     return ranked(
         [
-            HeadScore(*key, alignment_error_rate(found, wanted), float(np.mean(sharpness[key])))
+            HeadScore(
+                layer=key[0],
+                head=key[1],
+                reading=key[2],
+                aer=alignment_error_rate(found, wanted),
+                sharpness=float(np.mean(sharpness[key])),
+            )
             for key, found in links.items()
             if found
         ]
