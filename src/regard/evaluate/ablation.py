@@ -77,7 +77,10 @@ class Bench:
         self.how: How = how
         ids = sorted(
             (
-                ([*tokenizers.source.encode(p.source), END], [*tokenizers.target.encode(p.target), END])
+                (
+                    [*tokenizers.source.encode(p.source), END],
+                    [*tokenizers.target.encode(p.target), END],
+                )
                 for p in pairs
             ),
             key=lambda pair: len(pair[1]),
@@ -101,7 +104,7 @@ class Bench:
     def bleu(self, off: Sequence[Head] = ()) -> float:
         sources = [pair.source for pair in self.pairs]
         with heads_off(self.model, off, self.how, self.means):
-            outputs = greedy_translations(self.model, sources, *self.tokenizers)
+            outputs = greedy_translations(self.model, sources, self.tokenizers)
         return bleu(outputs, [pair.target for pair in self.pairs])
 
     def without(self, head: Head) -> Worth:

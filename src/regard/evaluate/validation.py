@@ -16,7 +16,7 @@ from regard.decode.contract import Step
 from regard.decode.sample import collect
 from regard.evaluate.scores import bleu, chrf
 from regard.objectives import translation
-from regard.text.tokenizer import END, START, Tokenizer
+from regard.text.tokenizer import END, START, Tokenizer, Tokenizers
 
 if TYPE_CHECKING:
     from regard.models import Model
@@ -52,6 +52,10 @@ class ValidationSet:
     source_tokenizer: Tokenizer
     target_tokenizer: Tokenizer
 
+    @property
+    def tokenizers(self) -> Tokenizers:
+        return Tokenizers(self.source_tokenizer, self.target_tokenizer)
+
 
 def validate(model: "Model", data: ValidationSet, step: int, batch_tokens: int) -> Validation:
     """Loss over all pairs, BLEU and chrF of greedy translations of some."""
@@ -60,7 +64,7 @@ def validate(model: "Model", data: ValidationSet, step: int, batch_tokens: int) 
     try:
         loss = mean_loss(model, data.ids, batch_tokens)
         sources = [pair.source for pair in data.pairs]
-        outputs = greedy_translations(model, sources, data.source_tokenizer, data.target_tokenizer)
+        outputs = greedy_translations(model, sources, data.tokenizers)
     finally:
         model.train(training)
     references = [pair.target for pair in data.pairs]
@@ -92,16 +96,12 @@ def mean_loss(model: "Model", pairs: IdPairs, batch_tokens: int) -> float:
 
 @torch.inference_mode()
 def greedy_translations(
-    model: "Model",
-    texts: Sequence[str],
-    source_tokenizer: Tokenizer,
-    target_tokenizer: Tokenizer,
-    rows: int = 64,
+    model: "Model", texts: Sequence[str], tokenizers: Tokenizers, rows: int = 64
 ) -> list[str]:
     """Translations by the likeliest token at each step, in the order of the texts."""
     device = device_of(model)
     step: Step[Any] = model.step
-    sources = source_tokenizer.encode_batch(texts)
+    sources = tokenizers.source.encode_batch(texts)
     order = sorted(range(len(sources)), key=lambda i: len(sources[i]))
     outputs = [""] * len(sources)
     for start in range(0, len(order), rows):
@@ -116,7 +116,7 @@ def greedy_translations(
             end=END,
             scored=False,
         )
-        found = target_tokenizer.decode_batch([each.tokens for each in hypotheses])
+        found = tokenizers.target.decode_batch([each.tokens for each in hypotheses])
         for i, text in zip(chosen, found, strict=True):
             outputs[i] = text
     return outputs

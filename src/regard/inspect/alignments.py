@@ -58,7 +58,10 @@ class HeadScore:
     def name(self) -> str:
         if self.head is not None:
             return f"cross.{self.layer}.{self.head}"
-        return "mean of all" if self.layer is None else f"mean of cross.{self.layer}"
+        return "the mean of all" if self.layer is None else f"the mean of cross.{self.layer}"
+
+    def __str__(self) -> str:
+        return f"AER {self.aer:.2f}, sharpness {self.sharpness:.2f}"
 
 
 @dataclass(frozen=True)
@@ -70,9 +73,20 @@ class Aligners:
     sentences: int  # that heads were compared on
 
     @property
-    def best_head(self) -> HeadScore | None:
-        """The best single head."""
-        return next((each for each in self.scores if each.head is not None), None)
+    def best(self) -> HeadScore:
+        return self.scores[0]
+
+    @property
+    def best_head(self) -> HeadScore:
+        """The best that is one head and no mean."""
+        return next(each for each in self.scores if each.head is not None)
+
+    def summary(self) -> str:
+        """The mean of several heads often aligns better than any of them."""
+        found = f"{self.best_head.name()} is the head that aligns words best ({self.best_head})"
+        if self.best == self.best_head:
+            return found
+        return f"{found}, {self.best.name()} aligns better still ({self.best})"
 
     @classmethod
     def from_json(cls, found: dict[str, Any]) -> "Aligners":
