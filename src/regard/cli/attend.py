@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 if TYPE_CHECKING:
+    from regard.inspect.heads import Head
     from regard.inspect.maps import Maps, Matrix
     from regard.tasks import Translator
 
@@ -102,7 +103,7 @@ def attend(
         overflow="ignore",
         crop=False,
     )
-    write_files(files or FileFlags(), matrix, maps, chosen)
+    write_files(files or FileFlags(), matrix, maps, first_head(translator, maps, chosen))
 
 
 def chosen_map(translator: "Translator", maps: "Maps", which: MapFlags) -> tuple[str, "Matrix"]:
@@ -131,10 +132,20 @@ def chosen_map(translator: "Translator", maps: "Maps", which: MapFlags) -> tuple
     return name, maps.matrix(part, layer, head, reading, words=not which.pieces)
 
 
-def write_files(files: FileFlags, matrix: "Matrix", maps: "Maps", which: MapFlags) -> None:
+def first_head(translator: "Translator", maps: "Maps", which: MapFlags) -> "Head":
+    """The head that a page with all of them opens with."""
+    from regard.inspect.heads import Head
+
+    if which == MapFlags() and translator.aligners is not None:
+        best = translator.aligners.best_head
+        return Head("cross", best.layer or 0, best.head or 0)
+    part = which.part or ("cross" if len(maps.cross) else "encoder")
+    return Head(part, which.layer or 0, which.head or 0)
+
+
+def write_files(files: FileFlags, matrix: "Matrix", maps: "Maps", shown: "Head") -> None:
     from regard.errors import RequestError
     from regard.inspect.figures import save_csv, save_matrix
-    from regard.inspect.heads import Head
     from regard.inspect.page import save_page
 
     for path, ending in ((files.svg, ".svg"), (files.png, ".png")):
@@ -149,8 +160,7 @@ def write_files(files: FileFlags, matrix: "Matrix", maps: "Maps", which: MapFlag
         if files.csv is not None:
             save_csv(matrix, files.csv)
         if files.html is not None:
-            part = which.part or ("cross" if len(maps.cross) else "encoder")
-            save_page(maps, Head(part, which.layer or 0, which.head or 0), files.html)
+            save_page(maps, shown, files.html)
     except OSError as error:
         raise RequestError(
             f"{error.filename}: cannot be written ({error.strerror}); choose another name"

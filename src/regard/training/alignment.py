@@ -1,9 +1,11 @@
 """The head of a trained model that aligns words best, found with pairs of its own data."""
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from itertools import islice
 
 from regard.data.corpus import Pair
+from regard.errors import DataError
 from regard.inspect.alignments import Aligners, Example, WordPair, score_heads, silver_links
 from regard.models import Model
 from regard.recipe import Recipe
@@ -23,11 +25,13 @@ def find_aligners(
     compared = list(islice(fitting(held_out, tokenizers, bounds(recipe)), sentences))
     learned = [*word_pairs(compared, tokenizers)]
     room = WORD_PAIRS
-    for pair in word_pairs(islice(corpus(recipe.data), PAIRS), tokenizers):
-        room -= len(pair.source) * len(pair.target)
-        if room < 0:
-            break
-        learned.append(pair)
+    # A run goes on without the files it was trained on, and so does this.
+    with suppress(DataError):
+        for pair in word_pairs(islice(corpus(recipe.data), PAIRS), tokenizers):
+            room -= len(pair.source) * len(pair.target)
+            if room < 0:
+                break
+            learned.append(pair)
     silver = silver_links(learned, len(compared))
     training = model.training
     scores = score_heads(model.eval(), examples(compared, tokenizers), silver)
