@@ -16,7 +16,10 @@ from regard.models.transformer import Transformer, TransformerConfig
 
 END = 3
 SOURCE, OUTPUT = [5, 9, 12, 7, END], [6, 8, 13, END]
-EXACT = {"abs": 1e-9, "rel": 1e-9}
+
+
+def exactly(value: Any) -> Any:
+    return pytest.approx(value, abs=1e-9, rel=1e-9)
 
 
 def transformer(**choices: Any) -> Transformer:
@@ -40,15 +43,15 @@ def output_of(model: Any, part: Any, layer: int) -> Tensor:
 
 def check_steps(found: Numbers) -> None:
     """Each number follows from those before it."""
-    assert found.dot == pytest.approx(sum(found.products), **EXACT)
-    assert found.dots[found.key] == pytest.approx(found.dot, **EXACT)
-    assert found.scaled == pytest.approx([dot / found.scale for dot in found.dots], **EXACT)
-    assert found.total == pytest.approx(sum(found.exponentials), **EXACT)
-    assert found.weights == pytest.approx([e / found.total for e in found.exponentials], **EXACT)
+    assert found.dot == exactly(sum(found.products))
+    assert found.dots[found.key] == exactly(found.dot)
+    assert found.scaled == exactly([dot / found.scale for dot in found.dots])
+    assert found.total == exactly(sum(found.exponentials))
+    assert found.weights == exactly([e / found.total for e in found.exponentials])
     for weight, visible in zip(found.weights, found.visible, strict=True):
         assert bool(weight) == visible
     sums = [sum(column) for column in zip(*found.weighted, strict=True)]
-    assert found.output == pytest.approx(sums, **EXACT)
+    assert found.output == exactly(sums)
     assert found.heads[found.head.head] == found.output
 
 
@@ -59,10 +62,10 @@ def test_numbers_are_what_the_layer_computed(part: Any, positions: str) -> None:
     found = numbers(model, SOURCE, OUTPUT, Head(part, 1, 2), query=2, key=1)
     check_steps(found)
     products = [q * k for q, k in zip(found.query_row, found.key_row, strict=True)]
-    assert found.products == pytest.approx(products, **EXACT)
+    assert found.products == exactly(products)
     assert found.scale == 2.0
     maps = attention_maps(model, SOURCE, OUTPUT)
-    assert found.weights == pytest.approx(getattr(maps, part)[1, 2, 2].tolist(), **EXACT)
+    assert found.weights == exactly(getattr(maps, part)[1, 2, 2].tolist())
     assert found.projected == pytest.approx(output_of(model, part, 1)[2].tolist(), abs=1e-6)
     assert found.visible == [key <= 2 or part != "decoder" for key in range(len(found.visible))]
 
@@ -86,7 +89,7 @@ def test_a_recurrent_model_has_its_numbers_too(choices: Any) -> None:
     found = numbers(model, SOURCE, OUTPUT, Head("cross", 0, 0), query=3, key=2)
     check_steps(found)
     maps = attention_maps(model, SOURCE, OUTPUT)
-    assert found.weights == pytest.approx(maps.cross[0, 0, 3].tolist(), **EXACT)
+    assert found.weights == exactly(maps.cross[0, 0, 3].tolist())
     assert found.projected == pytest.approx(output_of(model, "cross", 0)[3].tolist(), abs=1e-6)
 
 

@@ -8,6 +8,7 @@ from regard.inspect.heads import PARTS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.image import AxesImage
     from rich.text import Text
 
 BAR_WIDTH = 40
@@ -116,7 +117,7 @@ def save_importance(found: Importance, path: Path) -> None:
     figure.savefig(path, dpi=160)
 
 
-def draw_part(axes: "Axes", found: Importance, part: str, most: float) -> object:
+def draw_part(axes: "Axes", found: Importance, part: str, most: float) -> "AxesImage":
     """Layers × heads, with the loss in BLEU written into each cell."""
     own = [each for each in found.heads if each.part == part]
     layers, heads = max(e.layer for e in own) + 1, max(e.head for e in own) + 1

@@ -44,7 +44,8 @@ def sliced(name: str, attention: MultiHeadAttention, kept: Sequence[int]) -> dic
     heads, chosen = attention.num_heads, torch.tensor(kept)
 
     def rows(parameter: Tensor) -> Tensor:
-        return parameter.detach().unflatten(0, (3, heads, -1))[:, chosen].flatten(0, 2)
+        each: Tensor = parameter.detach().unflatten(0, (3, heads, -1))
+        return each[:, chosen].flatten(0, 2)
 
     columns = outer.weight.detach().unflatten(1, (heads, -1))[:, chosen].flatten(1, 2)
     return {
