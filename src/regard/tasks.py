@@ -23,7 +23,7 @@ from regard.text.tokenizer import END, START, Tokenizers
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from regard.inspect.alignments import Aligners
+    from regard.inspect.alignments import Aligners, HeadScore
     from regard.inspect.alternatives import Position
     from regard.inspect.heads import Head, How
     from regard.inspect.maps import Labels, Maps
@@ -219,6 +219,11 @@ class Translator:
 
         found = Run(self.folder).finding("alignment") if self.folder else None
         return Aligners.from_json(found) if found else None
+
+    @property
+    def aligner(self) -> "HeadScore | None":
+        """The single head that aligns best."""
+        return self.aligners.best_head if self.aligners else None
 
     def align(self, source: str, output: str | Sequence[int]) -> Alignment:
         """Which source words each word of an output looks at: by the head, or mean of heads, that

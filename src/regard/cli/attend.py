@@ -136,8 +136,7 @@ def first_head(translator: "Translator", maps: "Maps", which: MapFlags) -> "Head
     """The head that a page with all of them opens with."""
     from regard.inspect.heads import Head
 
-    if which == MapFlags() and translator.aligners is not None:
-        best = translator.aligners.best_head
+    if which == MapFlags() and (best := translator.aligner) is not None:
         return Head("cross", best.layer or 0, best.head or 0)
     part = which.part or ("cross" if len(maps.cross) else "encoder")
     return Head(part, which.layer or 0, which.head or 0)
