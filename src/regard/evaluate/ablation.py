@@ -72,7 +72,7 @@ class Bench:
         self, model: "Model", tokenizers: Tokenizers, pairs: Sequence[Pair], how: How = "zero"
     ) -> None:
         self.model = model
-        self.tokenizers = tokenizers
+        self.source_tokenizer, self.target_tokenizer = tokenizers
         self.pairs = pairs
         self.how: How = how
         ids = sorted(
@@ -102,9 +102,8 @@ class Bench:
         return -sum(float(loss.total) for loss in losses) / sum(loss.count for loss in losses)
 
     def bleu(self, off: Sequence[Head] = ()) -> float:
-        sources = [pair.source for pair in self.pairs]
         with heads_off(self.model, off, self.how, self.means):
-            outputs = greedy_translations(self.model, sources, self.tokenizers)
+            outputs = greedy_translations(self.model, self)
         return bleu(outputs, [pair.target for pair in self.pairs])
 
     def without(self, head: Head) -> Worth:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 from torch import nn
@@ -16,7 +16,7 @@ from regard.decode.contract import Step
 from regard.decode.sample import collect
 from regard.evaluate.scores import bleu, chrf
 from regard.objectives import translation
-from regard.text.tokenizer import END, START, Tokenizer, Tokenizers
+from regard.text.tokenizer import END, START, Tokenizer
 
 if TYPE_CHECKING:
     from regard.models import Model
@@ -43,6 +43,17 @@ class Validation:
         return math.exp(min(self.loss, 100.0))
 
 
+class Texts(Protocol):
+    """Pairs as texts, with the tokenizers to translate them by."""
+
+    @property
+    def pairs(self) -> Sequence[Pair]: ...
+    @property
+    def source_tokenizer(self) -> Tokenizer: ...
+    @property
+    def target_tokenizer(self) -> Tokenizer: ...
+
+
 @dataclass(frozen=True)
 class ValidationSet:
     """Ids of all pairs for the loss; the first few as texts for translation."""
@@ -52,10 +63,6 @@ class ValidationSet:
     source_tokenizer: Tokenizer
     target_tokenizer: Tokenizer
 
-    @property
-    def tokenizers(self) -> Tokenizers:
-        return Tokenizers(self.source_tokenizer, self.target_tokenizer)
-
 
 def validate(model: "Model", data: ValidationSet, step: int, batch_tokens: int) -> Validation:
     """Loss over all pairs, BLEU and chrF of greedy translations of some."""
@@ -63,8 +70,7 @@ def validate(model: "Model", data: ValidationSet, step: int, batch_tokens: int) 
     model.eval()
     try:
         loss = mean_loss(model, data.ids, batch_tokens)
-        sources = [pair.source for pair in data.pairs]
-        outputs = greedy_translations(model, sources, data.tokenizers)
+        outputs = greedy_translations(model, data)
     finally:
         model.train(training)
     references = [pair.target for pair in data.pairs]
@@ -95,13 +101,11 @@ def mean_loss(model: "Model", pairs: IdPairs, batch_tokens: int) -> float:
 
 
 @torch.inference_mode()
-def greedy_translations(
-    model: "Model", texts: Sequence[str], tokenizers: Tokenizers, rows: int = 64
-) -> list[str]:
-    """Translations by the likeliest token at each step, in the order of the texts."""
+def greedy_translations(model: "Model", data: Texts, rows: int = 64) -> list[str]:
+    """Translations by the likeliest token at each step, in the order of the pairs."""
     device = device_of(model)
     step: Step[Any] = model.step
-    sources = tokenizers.source.encode_batch(texts)
+    sources = data.source_tokenizer.encode_batch([pair.source for pair in data.pairs])
     order = sorted(range(len(sources)), key=lambda i: len(sources[i]))
     outputs = [""] * len(sources)
     for start in range(0, len(order), rows):
@@ -116,8 +120,8 @@ def greedy_translations(
             end=END,
             scored=False,
         )
-        found = tokenizers.target.decode_batch([each.tokens for each in hypotheses])
-        for i, text in zip(chosen, found, strict=True):
+        texts = data.target_tokenizer.decode_batch([each.tokens for each in hypotheses])
+        for i, text in zip(chosen, texts, strict=True):
             outputs[i] = text
     return outputs
 

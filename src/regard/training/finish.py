@@ -37,9 +37,8 @@ def finish(judge: Judge, last: dict[str, Tensor]) -> Iterator[Event]:
         kept = judge.validate(read_tensors(run.model_path)[0], kept.step)
     # The weights that were kept may be those of an earlier step.
     with state.model_with(read_tensors(run.model_path)[0]) as model:
-        aligners = find_aligners(
-            recipe, model, judge.held_out.tokenizers, judge.held_out.pairs, SENTENCES
-        )
+        texts = judge.held_out.pairs
+        aligners = find_aligners(recipe, model, run.tokenizers(), texts, SENTENCES)
     if aligners is not None:
         run.save_finding("alignment", asdict(aligners))
     early = state.step < recipe.train.steps
