@@ -35,13 +35,18 @@ MAY_IMPORT: dict[str, set[str]] = {
     "models": {"layers"},
     "data": {"text"},
     "objectives": {"data.batch", "data.label_ids", "data.masked", "layers"},
-    "inspect": {"data.batch", "layers"},
+    "inspect": {"data.batch", "layers", "decode"},
     "decode": {"hypothesis"},
     "recipe": {"models"},
     "checkpoint": {"recipe", "text", "models"},
+<<<<<<< HEAD
     "work": {"recipe", "models"},
     "plan": {"devices", "checkpoint", "recipe", "models", "work"},
     "evaluate": {"decode", "data", "objectives", "text"},
+=======
+    "plan": {"devices", "checkpoint", "recipe", "models"},
+    "evaluate": {"decode", "data", "objectives", "text", "inspect"},
+>>>>>>> main
     "search": {"decode", "text"},
     "engines": {"checkpoint", "search", "hypothesis", "decode", "text", "data", "inspect"}
     | {"recipe"},

@@ -306,9 +306,16 @@ def saved(factory: pytest.TempPathFactory, model: Any, tokenizer: Any) -> Path:
     return folder
 
 
-def test_a_foreign_marian_becomes_a_run(marian: Path, tmp_path: Path) -> None:
+def test_a_foreign_marian_becomes_a_run(
+    marian: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     run = tmp_path / "run"
     main(["import", str(marian), "--out", str(run)])
+    main(["show", str(run)])
+    assert f"imported, {len(Run(run).tokenizers().source)} pieces" in capsys.readouterr().out
+    # CTranslate2 does not know these ids, so that PyTorch answers.
+    main(["translate", str(run), SENTENCES[0]])
+    assert capsys.readouterr().out.strip() == Translator.load(run).translate(SENTENCES[:1])[0]
     theirs = transformers.MarianMTModel.from_pretrained(marian)
     assert_same_translations(run, theirs, transformers.AutoTokenizer.from_pretrained(marian))
     assert Run(run).recipe().task == "translation"

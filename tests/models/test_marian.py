@@ -14,7 +14,6 @@ from regard.decode import collect
 from regard.engines import settings
 from regard.engines.renaming import stream_order, to_theirs
 from regard.layers.cross_entropy import smoothed_cross_entropy
-from regard.layers.positions import sinusoids
 from regard.models.transformer import Transformer
 from regard.objectives import translation
 from regard.text.tokenizer import Specials
@@ -35,12 +34,15 @@ def copied(model: Transformer) -> MarianMTModel:
     values = settings.marian(model.config, vocabulary, vocabulary, Specials())
     theirs = MarianMTModel(MarianConfig(**{**values, "dropout": 0.0}))
     theirs = theirs.to(model.output.weight.dtype)
+    assert model.positions is not None
     named = {name: each for name, each in theirs.named_parameters() if each.requires_grad}
     with torch.no_grad():
         for stack in (theirs.model.encoder, theirs.model.decoder):
-            # Made in float32, whatever the model computes in.
+            # The same formula, rounded as ours is in whatever the model computes.
             weight = stack.embed_positions.weight
-            weight.copy_(sinusoids(*weight.shape)[:, stream_order(model.config)])
+            table = model.positions(0, len(weight), weight)
+            assert_close(weight, table[:, stream_order(model.config)], rtol=0, atol=1e-5)
+            weight.copy_(table[:, stream_order(model.config)])
         ours = marian_tensors(model)
         assert ours.keys() == named.keys()
         for name, tensor in ours.items():

@@ -37,7 +37,9 @@ COMMANDS = {
     "embed": "Vectors of texts, from any model that reads them.",
     "evaluate": "Score a run: BLEU, chrF, TER, exact matches; accuracy and F1; perplexity.",
     "compare": "Several runs on the same sentences: one table, and which differences are real.",
-    "attend": "Show which source words each word of a translation looks at.",
+    "attend": "Show what attends to what in a translation: any layer, any head, or the alignment.",
+    "heads": "Show what a model loses without each of its attention heads.",
+    "prune": "Write a smaller run without the heads that are missed least.",
     "export": "Write a run in the form of another program: CTranslate2, Hugging Face.",
     "import": "Make a run of a model that Hugging Face's transformers saved.",
     "show": "Sizes, parameters, scores and provenance of a run or a recipe.",
@@ -48,6 +50,8 @@ for _order, (_name, _help) in enumerate(COMMANDS.items()):
     _place = "imports:import_run" if _name == "import" else f"{_name}:{_name}"
     app.command(f"regard.cli.{_place}", name=_name, help=_help, sort_key=_order)
 INSPECT = {
+    "alignment": "Find the attention head that aligns words best.",
+    "positions": "Show the encoding of positions and its dot products.",
     "gradients": "Show how far back a recurrent decoder feels its losses.",
 }
 _inspect = App(

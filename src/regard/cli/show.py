@@ -57,16 +57,18 @@ def gather(
     return {
         "task": recipe.task,
         "languages": info.get("languages") or data.languages,
-        "data": data.builtin or [str(path) for path in data.paths("train")],
+        "data": data.builtin or data.imported or [str(path) for path in data.paths("train")],
         "model": recipe.model.summary(),
-        "vocabulary": f"{recipe.tokenizer.kind}, "
+        "vocabulary": f"{'imported' if data.imported else recipe.tokenizer.kind}, "
         + (f"{size:,} pieces" if vocabulary else f"up to {size:,} pieces")
         + sides(recipe),
         "labels": labels,
         "parameters": num_parameters(recipe, size, max(2, len(labels)) if head else size),
         "updates": f"{info['step']:,}" if info else f"up to {recipe.train.steps:,}",
         "checkpoints": steps,
-        "training": f"{info['seconds'] / 60:.1f} min on {info['machine']}" if info else None,
+        "training": f"{info['seconds'] / 60:.1f} min on {info['machine']}"
+        if "seconds" in info
+        else None,
         "validation": info.get("validation"),
         "made by": f"regard {info['regard']}, torch {info['torch']}" if info else None,
         "recipe": recipe.model_dump(mode="json", exclude_none=True),

@@ -50,6 +50,11 @@ def convert(folder: Path, path: Path, int8: bool = False) -> None:
             f'{folder}: CTranslate2 runs no model of kind "{recipe.model.kind}", '
             "only a Transformer; use --engine torch"
         )
+    if recipe.model.pruned:
+        raise RequestError(
+            f"{folder}: some layers have lost heads, and CTranslate2 wants as many in each; "
+            "use --engine torch"
+        )
     if any(tokenizer.specials != Specials() for tokenizer in tokenizers):
         raise RequestError(
             f"{folder}: CTranslate2 is given regard's own tokenizers only, this one was imported; "

@@ -10,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
@@ -155,7 +156,8 @@ def import_run(folder: Path, out: Path) -> Recipe:
         run.network(len(tokenizers.source), len(tokenizers.target))
         parameters = sum(tensor.numel() for tensor in ours.values())
         facts = {"task": recipe.task, "imported_from": str(folder), "parameters": parameters}
-        run.save_info({"regard": version("regard"), **facts, "step": 0})
+        made_by = {"regard": version("regard"), "torch": torch.__version__}
+        run.save_info({**made_by, **facts, "step": 0})
         card = imported_card(out.resolve().name, folder, recipe, parameters)
         (scratch / "README.md").write_text(card, encoding="utf-8")
     return recipe

@@ -41,6 +41,11 @@ def marian(
             "activation": tuple(ACTIVATIONS),
         },
     )
+    if config.pruned:
+        raise RequestError(
+            "Hugging Face: Marian has as many heads in each layer, here some were removed; "
+            "such a run cannot be exported there"
+        )
     return {
         "model_type": "marian",
         "architectures": ["MarianMTModel"],

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 from torch import nn
@@ -21,6 +21,17 @@ from regard.text.tokenizer import END, START, Tokenizer
 
 if TYPE_CHECKING:
     from regard.models import Model
+
+
+class Texts(Protocol):
+    """Pairs as texts, with the tokenizers to translate them by."""
+
+    @property
+    def pairs(self) -> Sequence[Pair]: ...
+    @property
+    def source_tokenizer(self) -> Tokenizer: ...
+    @property
+    def target_tokenizer(self) -> Tokenizer: ...
 
 
 @dataclass(frozen=True)
@@ -67,7 +78,7 @@ def mean_loss(model: "Model", pairs: IdPairs, batch_tokens: int) -> float:
 
 
 @torch.inference_mode()
-def greedy_translations(model: "Model", data: HeldOutPairs, rows: int = 64) -> list[str]:
+def greedy_translations(model: "Model", data: Texts, rows: int = 64) -> list[str]:
     """Translations by the likeliest token at each step, in the order of the pairs."""
     device = device_of(model)
     step: Step[Any] = model.step

@@ -31,6 +31,9 @@ class BlockSizes:
     norm: Norm = "post"
     normalisation: Normalisation = "layer"
     activation: Activation = "relu"
+    # Said where heads were removed: those of cross-attention, and the width of each.
+    cross_heads: int | None = None
+    d_k: int | None = None
     # Of layer normalisation.
     norm_epsilon: float = 1e-5
 
@@ -95,7 +98,9 @@ class EncoderBlock(nn.Module):
 
     def __init__(self, sizes: BlockSizes) -> None:
         super().__init__()
-        self.self_attention = SelfAttention(sizes.d_model, sizes.num_heads, sizes.attention_dropout)
+        self.self_attention = SelfAttention(
+            sizes.d_model, sizes.num_heads, sizes.attention_dropout, sizes.d_k
+        )
         self.self_attention_residual = Residual(sizes)
         self.feed_forward = FeedForward(sizes)
         self.feed_forward_residual = Residual(sizes)
@@ -125,10 +130,15 @@ class EncoderBlock(nn.Module):
 class DecoderBlock(nn.Module):
     def __init__(self, sizes: BlockSizes) -> None:
         super().__init__()
-        self.self_attention = SelfAttention(sizes.d_model, sizes.num_heads, sizes.attention_dropout)
+        self.self_attention = SelfAttention(
+            sizes.d_model, sizes.num_heads, sizes.attention_dropout, sizes.d_k
+        )
         self.self_attention_residual = Residual(sizes)
         self.cross_attention = CrossAttention(
-            sizes.d_model, sizes.num_heads, sizes.attention_dropout
+            sizes.d_model,
+            sizes.cross_heads or sizes.num_heads,
+            sizes.attention_dropout,
+            sizes.d_k,
         )
         self.cross_attention_residual = Residual(sizes)
         self.feed_forward = FeedForward(sizes)

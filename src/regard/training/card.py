@@ -7,11 +7,14 @@ import torch
 
 from regard.checkpoint import Run, commands_for, write_file
 from regard.evaluate.validation import told
+from regard.inspect.alignments import Aligners
 from regard.recipe import Recipe
 from regard.training.events import Finished
 from regard.training.prepare import languages
 from regard.training.state import TrainingState
 
+# How lines of the card begin.
+ALIGNMENT, RECIPE = "- Alignment: ", "- `recipe.toml`"
 # What the samples of a validation are called.
 COLUMNS = {
     "translation": ("source", "output", "reference"),
@@ -22,12 +25,20 @@ COLUMNS = {
 }
 
 
-def write(run: Run, recipe: Recipe, finished: Finished, state: TrainingState) -> None:
+def write(
+    run: Run,
+    recipe: Recipe,
+    finished: Finished,
+    state: TrainingState,
+    aligners: Aligners | None,
+) -> None:
     """The card first: it is run.json that says a run is finished."""
     validation, progress = finished.validation, state.progress
     parameters = sum(parameter.numel() for parameter in state.model.parameters())
     page = text(run, recipe, finished, parameters)
     write_file(run.folder / "README.md", page.encode("utf-8", "replace"))
+    if aligners is not None:
+        name_aligners(run, aligners)
     codes = languages(recipe.data) if recipe.task == "translation" else None
     info = {
         "regard": version("regard"),
@@ -81,6 +92,20 @@ It knows what its training data showed it. Check what it says before you rely on
 
 {commands}
 """
+
+
+def name_aligners(run: Run, aligners: Aligners) -> None:
+    """Say in the card which head aligns best, in place of what it said before."""
+    path = run.folder / "README.md"
+    try:
+        lines = path.read_text("utf-8").split("\n")
+    except (OSError, UnicodeDecodeError):
+        return  # a card that a person has removed or rewritten is theirs
+    kept = [line for line in lines if not line.startswith(ALIGNMENT)]
+    place = next((i for i, line in enumerate(kept) if line.startswith(RECIPE)), None)
+    if place is not None:
+        kept.insert(place, f"{ALIGNMENT}{aligners.summary()}.")
+        write_file(path, "\n".join(kept).encode())
 
 
 def what(recipe: Recipe) -> str:
