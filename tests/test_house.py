@@ -39,14 +39,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "decode": {"hypothesis"},
     "recipe": {"models"},
     "checkpoint": {"recipe", "text", "models"},
-<<<<<<< HEAD
     "work": {"recipe", "models"},
     "plan": {"devices", "checkpoint", "recipe", "models", "work"},
-    "evaluate": {"decode", "data", "objectives", "text"},
-=======
-    "plan": {"devices", "checkpoint", "recipe", "models"},
     "evaluate": {"decode", "data", "objectives", "text", "inspect"},
->>>>>>> main
     "search": {"decode", "text"},
     "engines": {"checkpoint", "search", "hypothesis", "decode", "text", "data", "inspect"}
     | {"recipe"},
