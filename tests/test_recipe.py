@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from regard.errors import RecipeError
 from regard.models import RecurrentConfig, TransformerConfig
-from regard.recipe import Recipe, TrainSection, override, parse, read, to_toml
+from regard.recipe import TrainSection, override, parse, read, to_toml
 
 SMALLEST: dict[str, Any] = {"data": {"builtin": "phrasebook"}}
 
