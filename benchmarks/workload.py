@@ -16,11 +16,11 @@ from regard.checkpoint import Run
 from regard.data import phrasebook
 from regard.data.batches import Batches
 from regard.models.transformer import Transformer
-from regard.plan import training_flops
 from regard.recipe import DataSection, Recipe, TokenizerSection, TrainSection
 from regard.training import prepare
 from regard.training.loop import TrainingData
 from regard.training.team import Team
+from regard.work import training_flops
 
 MULTI30K = Path(os.environ.get("REGARD_DATA", ROOT.parent / "shared" / "data")) / "multi30k"
 

@@ -39,7 +39,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "decode": {"hypothesis"},
     "recipe": {"models"},
     "checkpoint": {"recipe", "text", "models"},
-    "plan": {"devices", "checkpoint", "recipe", "models"},
+    "work": {"recipe", "models"},
+    "plan": {"devices", "checkpoint", "recipe", "models", "work"},
     "evaluate": {"decode", "data", "objectives", "text", "inspect"},
     "search": {"decode", "text"},
     "engines": {"checkpoint", "search", "hypothesis", "decode", "text", "data", "inspect"}
@@ -51,7 +52,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "text_tasks": {"machine", "checkpoint", "decode", "text", "data", "evaluate"},
     "cli": {
         *("tasks", "text_tasks", "engines", "search", "evaluate", "inspect", "training", "recipe"),
-        *("checkpoint", "data", "machine", "plan", "devices", "distill", "compare"),
+        *("checkpoint", "data", "machine", "plan", "work", "devices", "distill", "compare"),
     },
     "distill": {
         *("tasks", "engines", "search", "training", "recipe", "checkpoint", "data", "machine"),

@@ -201,6 +201,23 @@ def test_a_classifier_begins_from_a_masked_language_model(
         )
 
 
+def test_pairs_of_sentences_can_be_learned_as_well(folder: Path, tmp_path: Path) -> None:
+    pairs = ("model.pooler=true", "model.next_sentence=true", "model.num_segments=2")
+    settings = (*pairs, "data.whole_words=true", "train.steps=2")
+    run = train(recipe_of(folder, "masked-language-model", *settings), tmp_path)
+    assert 0 <= run.info()["validation"]["next_sentence_accuracy"] <= 100
+    assert Filler.load(tmp_path).fill("a [MASK] film . [SEP] a book .").candidates[0]
+
+
+def test_a_translators_encoder_gives_vectors(finished: Path) -> None:
+    embedder = Embedder.load(finished)
+    vectors = embedder.embed(["1 2 3", "3"])
+    assert vectors.shape == (2, 16)
+    np.testing.assert_allclose(vectors[1], embedder.embed(["3"])[0], atol=1e-6)
+    pieces, each = embedder.tokens("1 2 3")
+    assert each.shape == (len(pieces), 16)
+
+
 def test_embeddings_begin_with_known_vectors(folder: Path, tmp_path: Path) -> None:
     path = tmp_path / "vectors.txt"
     lines = [

@@ -25,7 +25,7 @@ def embed(
     Parameters
     ----------
     run
-        A run folder of a masked language model, a classifier, a tagger or a language model.
+        A run folder of any task; of a translator, its encoder reads.
     texts
         Texts to embed; without any, lines are read from standard input.
     backward

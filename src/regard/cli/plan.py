@@ -42,9 +42,10 @@ def plan(
     from regard.cli.display import results, say
     from regard.devices import find_fleet
     from regard.machine import busy_cores
-    from regard.plan import SENTENCE, make_plan
+    from regard.plan import make_plan
     from regard.recipe import read
     from regard.training.team import worthwhile
+    from regard.work import SENTENCE
 
     chosen = read(recipe, settings)
     fleet = find_fleet(device, worthwhile(chosen.train))
@@ -84,7 +85,7 @@ def lines(
     plan: "Plan", recipe: "Recipe", passes: float | None, command: str
 ) -> list[tuple[str, str]]:
     from regard.cli.display import duration
-    from regard.plan import SENTENCE
+    from regard.work import SENTENCE
 
     fleet, memory, train = plan.fleet, plan.memory, recipe.train
     member = "device" if fleet.device.is_card else "process"

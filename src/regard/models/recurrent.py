@@ -181,6 +181,11 @@ class Recurrent(nn.Module):
         """[…] → […, d]"""
         return self.dropout(embedding(ids) * math.sqrt(self.config.d_model))  # type: ignore[no-any-return]
 
+    def encode(self, source: Tensor, source_mask: Tensor) -> Tensor:
+        """[B, S] → states [B, S, d]"""
+        states: Tensor = self.encoder(self.embed(self.source_embedding, source), source_mask)[0]
+        return states
+
     def start(self, source: Tensor, source_mask: Tensor) -> RecurrentState:
         """The state before the first token: the source is read. s_0 = tanh(W h), h having read all
         of it (Bahdanau et al., A.2.2).

@@ -92,7 +92,8 @@ class RecurrentLanguageModel(nn.Module):
             layers = None if carried is None else self.layers_of(carried)
             features, layers = self.decoder(self.embed(tokens), layers)
             parts = [part for layer in layers for part in layer]
-            return self.dropout(features), torch.stack(parts, dim=1)
+            # The kernel gives a view of its own order, which FSDP does not like to hand on.
+            return self.dropout(features).contiguous(), torch.stack(parts, dim=1)
 
     def layers_of(self, carried: Tensor) -> list[LayerState]:
         parts = iter(carried.unbind(1))

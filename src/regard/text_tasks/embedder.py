@@ -10,16 +10,17 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from regard.checkpoint import Run
+from regard.data.batch import batch_sources
 from regard.data.label_ids import Row, batch_rows
 from regard.errors import RequestError
 from regard.machine import choose_device
 from regard.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
-    from regard.models import RecurrentLanguageModel
+    from regard.models import Model, RecurrentLanguageModel
 
 ROWS_AT_ONCE = 32
-TASKS = ("masked-language-model", "classification", "tagging", "language-model")
+TASKS = ("masked-language-model", "classification", "tagging", "language-model", "translation")
 # One text's ids to the features of its tokens, [T, d].
 Features = Callable[[list[int]], Tensor]
 
@@ -80,19 +81,32 @@ def reader(folder: Path | str, device: str) -> tuple[Tokenizer, Features]:
     recipe = run.recipe_for(*TASKS)
     tokenizer = run.tokenizers().source
     labelling = recipe.task in ("classification", "tagging")
-    outputs = len(run.labels()) if labelling else len(tokenizer)
+    outputs = len(run.labels()) if labelling else len(run.tokenizers().target)
     model: Any = run.network(len(tokenizer), outputs).to(choose_device(device))
     if recipe.task == "language-model":
         return tokenizer, continuing(model, tokenizer, recipe.data.direction == "backward")
+    if recipe.task == "translation":
+        return tokenizer, encoding(model, tokenizer)
     inner = model.reader if labelling else model
 
     def features(ids: list[int]) -> Tensor:
-        row = Row(ids[: inner.longest - 2], [len(ids)])
-        at = next(model.parameters()).device
-        batch = batch_rows([Row(row.pieces, [len(row.pieces)])], tokenizer.specials, True).to(at)
+        pieces = ids[: inner.longest - 2]
+        batch = batch_rows([Row(pieces, [len(pieces)])], tokenizer.specials, whole_text=True)
+        batch = batch.to(next(model.parameters()).device)
         return cast("Tensor", inner.features(batch.tokens, batch.mask)[0].float().cpu())
 
     return tokenizer, features
+
+
+def encoding(model: "Model", tokenizer: Tokenizer) -> Features:
+    """What a translator's encoder makes of a source, its end included."""
+
+    def features(ids: list[int]) -> Tensor:
+        source, mask = batch_sources([[*ids[: model.longest - 1], tokenizer.specials.end]])
+        device = next(model.parameters()).device
+        return model.encode(source.to(device), mask.to(device))[0].float().cpu()
+
+    return features
 
 
 def continuing(model: "RecurrentLanguageModel", tokenizer: Tokenizer, backward: bool) -> Features:

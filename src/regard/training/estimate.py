@@ -9,10 +9,10 @@ from torch import nn
 
 from regard import machine
 from regard.data.batches import Indices, Order
-from regard.plan import training_flops
 from regard.training.events import Estimate, Peak
 from regard.training.fit import largest
 from regard.training.loop import Objective, TrainingData
+from regard.work import training_flops
 
 TRIAL_SECONDS = 4.0
 
