@@ -49,12 +49,20 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "cli": {
         *("tasks", "engines", "search", "evaluate", "inspect", "training", "recipe"),
-        *("checkpoint", "data", "machine", "plan", "devices"),
+        *("checkpoint", "data", "machine", "plan", "devices", "studio"),
     },
     "serve": {"tasks", "evaluate", "inspect"},
+    "studio": {"tasks", "inspect", "checkpoint", "search", "hypothesis", "decode", "text", "data"},
     "__main__": {"cli"},
 }
-MAY_IMPORT["training"] = set(MAY_IMPORT) - {"tasks", "engines", "cli", "serve", "__main__"}
+MAY_IMPORT["training"] = set(MAY_IMPORT) - {
+    "tasks",
+    "engines",
+    "cli",
+    "serve",
+    "studio",
+    "__main__",
+}
 MAY_NAME_TYPES = {
     room: {"models"} for room in ("objectives", "inspect", "evaluate", "engines", "tasks")
 }

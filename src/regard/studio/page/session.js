@@ -1,0 +1,148 @@
+// What the server has said about the sentence in the state, for each run.
+
+import * as api from "./api.js";
+
+const ASKED_ANEW = ["text", "prefix", "typed", "adopted", "beam", "penalty", "step", "run", "view"];
+const CHANGES = ["off", "by", "order", "nopos"];
+
+/** Events: "runs" when their description changed, "grow" while a search goes on, "result". */
+export class Session extends EventTarget {
+  constructor(store) {
+    super();
+    this.store = store;
+    this.runs = [];
+    this.results = [];
+    store.listen((names) => {
+      if ([...ASKED_ANEW, ...CHANGES].some((name) => names.has(name))) this.refresh();
+    });
+  }
+
+  get state() {
+    return this.store.state;
+  }
+
+  get run() {
+    return this.runs[this.state.run] ?? this.runs[0];
+  }
+
+  /** What is known of the sentence in the run that is looked at. */
+  get result() {
+    return this.results[this.state.run] ?? EMPTY;
+  }
+
+  tell(name) {
+    this.dispatchEvent(new Event(name));
+  }
+
+  /** Ask what runs there are, again and again until their models are loaded. */
+  async watchRuns() {
+    for (;;) {
+      try {
+        this.runs = (await api.get("api/runs?begin")).runs;
+        this.problem = "";
+      } catch (error) {
+        this.problem = error.message;
+      }
+      this.tell("runs");
+      if (this.runs.length && this.runs.every((run) => run.status === "ready")) return;
+      const slow = this.problem || this.runs.some((run) => run.status === "failed");
+      await new Promise((resolve) => setTimeout(resolve, slow ? 3000 : 300));
+    }
+  }
+
+  /** Which runs the sentence goes through: the chosen one, or both where they are compared. */
+  wanted() {
+    if (this.state.view === "compare") return this.runs.map((_, run) => run);
+    return [Math.min(this.state.run, this.runs.length - 1)];
+  }
+
+  refresh() {
+    if (!this.runs.length) return;
+    for (const run of this.wanted()) {
+      const question = this.question(run);
+      const key = JSON.stringify(question);
+      if (this.results[run]?.key !== key) this.ask(run, question, key);
+    }
+  }
+
+  /** All that an answer depends on. What was done to one model is not done to the other. */
+  question(run) {
+    const { text, step, prefix, typed, adopted, beam, penalty } = this.state;
+    const { beam_size, length_penalty } = this.runs[run];
+    const own = run === this.state.run;
+    return {
+      model: { run, step: own ? step : 0 },
+      changes: own ? this.changes() : {},
+      sentence: {
+        text,
+        prefix: own ? prefix : [],
+        typed: own ? typed : "",
+        beam_size: beam || beam_size,
+        length_penalty: penalty < 0 ? length_penalty : penalty,
+      },
+      adopted: own ? adopted : [],
+    };
+  }
+
+  changes() {
+    const { off, by } = this.state;
+    return off.length ? { off, by } : {};
+  }
+
+  async ask(run, question, key) {
+    this.results[run]?.stop.abort();
+    const stop = new AbortController();
+    const before = this.results[run];
+    const result = { key, question, stop, busy: true, problem: "", growing: [], before, layers: new Map() };
+    this.results[run] = result;
+    this.tell("grow");
+    try {
+      if (question.sentence.text.trim()) await this.fill(result, question, stop.signal);
+    } catch (error) {
+      if (stop.signal.aborted) return;
+      if (!(error instanceof api.Problem)) console.error(error);
+      result.problem = error.message;
+    }
+    result.busy = false;
+    result.before = null;
+    this.tell("result");
+  }
+
+  async fill(result, { model, changes, sentence, adopted }, signal) {
+    const grow = (pieces) => {
+      result.growing = pieces;
+      this.tell("grow");
+    };
+    result.translation = await api.translate({ ...model, ...changes, ...sentence }, grow, signal);
+    const { source, outputs } = result.translation;
+    const best = outputs[0]?.ids ?? [];
+    result.pair = { ...model, ...changes, source: source.ids, output: adopted.length ? adopted : best };
+    result.trace = await api.ask("trace", result.pair, signal);
+    result.usual = null;
+    if (Object.keys(changes).length) {
+      // What the model said before it was changed, and what it thinks of that now.
+      const usual = await api.translate({ ...model, ...sentence }, () => {}, signal);
+      const output = usual.outputs[0];
+      const now = await api.ask("trace", { ...result.pair, output: output.ids }, signal);
+      const then = await api.ask("trace", { ...model, source: source.ids, output: output.ids }, signal);
+      result.usual = { output, now: total(now), then: total(then), trace: then };
+    }
+  }
+
+  /** The weights of a layer for a result, fetched once. */
+  layer(result, kind, layer) {
+    const key = `${kind}.${layer}`;
+    if (!result.layers.has(key)) {
+      const found = api.layer({ ...result.pair, kind, layer }, result.stop.signal);
+      found.catch(() => result.layers.delete(key));
+      result.layers.set(key, found);
+    }
+    return result.layers.get(key);
+  }
+}
+
+export function total(trace) {
+  return trace.steps.reduce((sum, step) => sum + step.log_probability, 0);
+}
+
+const EMPTY = { busy: false, problem: "", growing: [], layers: new Map() };

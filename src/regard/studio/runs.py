@@ -1,0 +1,167 @@
+"""Runs as the page sees them: described at once from their files, their models loaded behind."""
+
+import json
+import threading
+import tomllib
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from regard.errors import RegardError, RequestError, RunError
+
+if TYPE_CHECKING:
+    from regard.tasks import Translator
+
+# Models kept in memory for each run: the run's own and the checkpoints looked at last.
+MODELS = 3
+# How much of the end of a log is read for its last samples.
+TAIL_BYTES = 1 << 18
+SHOWN = (
+    *("encoder_layers", "decoder_layers", "d_model", "d_ff", "num_heads", "positions"),
+    *("cell", "attention"),
+)
+
+
+class OpenRun:
+    """A run folder, its model loaded in a thread once somebody looks at it."""
+
+    def __init__(self, folder: Path) -> None:
+        if not folder.is_dir():
+            raise RunError(f"{folder}: no such run folder; `regard train` makes one")
+        if not (folder / "recipe.toml").is_file():
+            raise RunError(f"{folder}: not a run folder (it has no recipe.toml)")
+        self.folder = folder
+        self.status = "waiting"
+        self.problem = ""
+        self._lock = threading.RLock()
+        self._begun = threading.Lock()
+        self._models: dict[tuple[int, int], Translator] = {}
+
+    def describe(self) -> dict[str, Any]:
+        """What the files say, without PyTorch."""
+        recipe = read_recipe(self.folder / "recipe.toml")
+        info = read_json(self.folder / "run.json")
+        sizes = recipe.get("model", {})
+        return {
+            "name": self.folder.name,
+            "folder": str(self.folder),
+            "status": self.status,
+            "problem": self.problem,
+            "task": recipe.get("task", "translation"),
+            "kind": sizes.get("kind", "transformer"),
+            "model": {name: sizes[name] for name in SHOWN if name in sizes},
+            "beam_size": recipe.get("decode", {}).get("beam_size", 5),
+            "length_penalty": recipe.get("decode", {}).get("length_penalty", 1.0),
+            "languages": info.get("languages"),
+            "parameters": info.get("parameters"),
+            "step": info.get("step"),
+            "steps": recipe.get("train", {}).get("steps"),
+            "finished": bool(info),
+            "validation": info.get("validation"),
+            "checkpoints": self.checkpoints(),
+            "examples": samples(self.folder / "log.jsonl"),
+            "has_weights": (self.folder / "model.safetensors").is_file(),
+        }
+
+    def checkpoints(self) -> list[int]:
+        names = (path.stem.removeprefix("step-") for path in self.folder.glob("training/step-*"))
+        return sorted({int(name) for name in names if name.isdecimal()})
+
+    def begin(self) -> None:
+        """Load the model in a thread, once. A run without weights yet is tried again later."""
+        with self._begun:
+            if self.status not in ("waiting", "failed"):
+                return
+            if not (self.folder / "model.safetensors").is_file():
+                self.status = "failed"
+                self.problem = f"{self.folder}: no trained weights yet; they come with validation"
+                return
+            self.status = "loading"
+        threading.Thread(target=self._load, name=f"load {self.folder.name}", daemon=True).start()
+
+    def _load(self) -> None:
+        try:
+            with self.translator():
+                self.status = "ready"
+        except RegardError as error:
+            self.problem, self.status = str(error), "failed"
+        except Exception as error:
+            self.problem, self.status = f"{self.folder}: {error}", "failed"
+            raise
+
+    @contextmanager
+    def translator(self, step: int = 0) -> "Iterator[Translator]":
+        """The model of a checkpoint, or of the run, for one caller at a time: looking inside it
+        changes for a moment how it answers.
+        """
+        with self._lock:
+            yield self._translator(step)
+
+    def _translator(self, step: int) -> "Translator":
+        path = self.folder / "model.safetensors"
+        if step and step not in self.checkpoints():
+            raise RequestError(f"{self.folder}: there is no checkpoint of step {step}")
+        # A run in training writes better weights now and then.
+        changed = path.stat().st_mtime_ns if not step and path.exists() else 0
+        if (step, changed) not in self._models:
+            while len(self._models) >= MODELS:
+                del self._models[next(iter(self._models))]
+            self._models[step, changed] = load(self.folder, step)
+        return self._models[step, changed]
+
+
+def load(folder: Path, step: int) -> "Translator":
+    from regard.checkpoint import Run, load_weights
+    from regard.tasks import Translator
+
+    translator = Translator.load(folder)
+    if step:
+        run = Run.open(folder)
+        path = run.checkpoint_path(step)
+        tensors, _ = run.load_checkpoint(path)
+        # What a run validates is the moving average, where it keeps one.
+        group = "average/" if any(name.startswith("average/") for name in tensors) else "weight/"
+        kept = {
+            name.removeprefix(group): tensor
+            for name, tensor in tensors.items()
+            if name.startswith(group)
+        }
+        load_weights(translator.model, kept, path)
+    return translator
+
+
+def read_recipe(path: Path) -> dict[str, Any]:
+    """As plain data: the schema names models, and models need PyTorch."""
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise RunError(f"{path}: cannot be read ({error})") from None
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def samples(log: Path) -> list[dict[str, str]]:
+    """Sources with references and outputs of the last validation."""
+    try:
+        with log.open("rb") as file:
+            file.seek(max(0, file.seek(0, 2) - TAIL_BYTES))
+            lines = deque(file)
+    except OSError:
+        return []
+    while lines:
+        line = lines.pop()
+        if b'"samples"' in line:
+            try:
+                found = json.loads(line)["samples"]
+                return [{name: str(value) for name, value in each.items()} for each in found]
+            except (ValueError, KeyError, TypeError, AttributeError):
+                continue
+    return []
