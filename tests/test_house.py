@@ -35,7 +35,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "models": {"layers"},
     "data": {"text"},
     "objectives": {"data.batch", "layers"},
-    "inspect": {"data.batch", "layers"},
+    "inspect": {"data.batch", "layers", "decode"},
     "decode": {"hypothesis"},
     "recipe": {"models"},
     "checkpoint": {"recipe", "text", "models"},

@@ -6,6 +6,8 @@
     run.json               provenance and scores
     log.jsonl  README.md   what happened; a card for people
     training/              checkpoints step-00001000.safetensors and the ids of the data
+    alignment.json         what was measured of these weights: heads that align (`regard inspect
+    heads.json             alignment`), heads that matter (`regard heads`)
     engines/               the model in other runtimes' forms, made anew when it is missing or old
 
 A file is written under a temporary name, flushed to the disk and renamed, so that a name always
@@ -211,6 +213,28 @@ class Run:
     def save_info(self, info: Mapping[str, Any]) -> None:
         text = json.dumps({"format": FORMAT, **info}, indent=2, ensure_ascii=False)
         write_file(self.folder / "run.json", text.encode())
+
+    def fingerprint(self) -> str:
+        """Of the weights, told by the header of their file, which holds their checksum."""
+        try:
+            with self.model_path.open("rb") as file:
+                size = int.from_bytes(file.read(8), "little")
+                return hashlib.sha256(file.read(min(size, HEADER_BYTES))).hexdigest()[:16]
+        except OSError:
+            return ""
+
+    def finding(self, name: str) -> dict[str, Any] | None:
+        """What was measured of the weights that are here; None if nothing was, or of others."""
+        try:
+            found = json.loads((self.folder / f"{name}.json").read_bytes())
+        except (OSError, ValueError, RecursionError):
+            return None  # measured again when it is asked for
+        known = isinstance(found, dict) and found.get("weights") == self.fingerprint()
+        return found if known else None
+
+    def save_finding(self, name: str, found: Mapping[str, Any]) -> None:
+        text = json.dumps({"weights": self.fingerprint(), **found}, indent=1)
+        write_file(self.folder / f"{name}.json", text.encode())
 
     def has_tokenizers(self) -> bool:
         names = {path.name for path in self.folder.glob("*tokenizer.json")}

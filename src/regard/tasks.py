@@ -3,9 +3,10 @@
 PyTorch is loaded where it is needed, so that another engine starts at once.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self
 
@@ -17,10 +18,17 @@ from regard.errors import RequestError
 from regard.hypothesis import Hypothesis
 from regard.search import Search
 from regard.text.segments import segments
-from regard.text.tokenizer import END, Tokenizers
+from regard.text.tokenizer import END, START, Tokenizers
 
 if TYPE_CHECKING:
-    from regard.inspect.maps import Maps
+    from torch import Tensor
+
+    from regard.inspect.alignments import HeadScore
+    from regard.inspect.alternatives import Position
+    from regard.inspect.heads import Head, How
+    from regard.inspect.maps import Labels, Maps
+    from regard.inspect.numbers import Numbers
+    from regard.inspect.tree import Tree
     from regard.models import Model
 
 
@@ -33,6 +41,7 @@ class Translation:
     tokens: list[str]
     log_probabilities: list[float]
     finished: bool
+    ids: list[int] = field(default_factory=list)  # of the tokens
 
 
 @dataclass(frozen=True)
@@ -69,6 +78,7 @@ class Translator:
         tokenizers: Tokenizers,
         search: Search,
         limit: int,
+        folder: Path | None = None,
     ) -> None:
         self._model = model
         self.engine = engine
@@ -76,6 +86,7 @@ class Translator:
         self.search = search
         # The longest source in pieces; longer texts are translated in parts.
         self.limit = limit
+        self.folder = folder
 
     @classmethod
     def load(
@@ -104,7 +115,14 @@ class Translator:
             return slow()
         except OSError:
             return slow()  # which says what the folder lacks
-        return cls(lambda: slow().model, fast, fast.tokenizers, fast.defaults, fast.longest_source)
+        return cls(
+            lambda: slow().model,
+            fast,
+            fast.tokenizers,
+            fast.defaults,
+            fast.longest_source,
+            Path(folder),
+        )
 
     @classmethod
     def _with_torch(cls, folder: Path | str, device: str) -> Self:
@@ -117,7 +135,8 @@ class Translator:
         tokenizers = run.tokenizers()
         model = run.model(tokenizers).to(choose_device(device))
         search = Search(**recipe.decode.model_dump())
-        return cls(lambda: model, Native(model), tokenizers, search, recipe.data.max_length - 1)
+        limit = recipe.data.max_length - 1
+        return cls(lambda: model, Native(model), tokenizers, search, limit, run.folder)
 
     @property
     def model(self) -> "Model":
@@ -176,34 +195,133 @@ class Translator:
             tokens=tokenizer.pieces(hypothesis.tokens),
             log_probabilities=hypothesis.log_probabilities,
             finished=hypothesis.finished,
+            ids=hypothesis.tokens,
         )
 
-    def maps(self, source: str, output: str) -> "Maps":
+    def _ids(self, source: str, output: str | Sequence[int]) -> tuple[list[int], list[int]]:
+        """Both sides without END. An output is exact by its ids: its text may be spelled anew."""
+        ids = self.tokenizers.target.encode(output) if isinstance(output, str) else [*output]
+        return self.tokenizers.source.encode(source)[: self.limit], ids
+
+    def maps(self, source: str, output: str | Sequence[int]) -> "Maps":
         """Every attention weight behind an output, by one recorded pass."""
         from regard.inspect.maps import attention_maps
 
-        return attention_maps(
-            self.model,
-            [*self.tokenizers.source.encode(source)[: self.limit], END],
-            [*self.tokenizers.target.encode(output), END],
-        )
+        source_ids, output_ids = self._ids(source, output)
+        maps = attention_maps(self.model, [*source_ids, END], [*output_ids, END])
+        return replace(maps, labels=labels(self.tokenizers, source_ids, output_ids))
 
-    def align(self, source: str, output: str) -> Alignment:
-        """Which source words each word of an output looks at."""
-        from regard.inspect.maps import merge_words
+    @cached_property
+    def aligner(self) -> "HeadScore | None":
+        """The head that was found to align best, where it was looked for."""
+        from regard.checkpoint import Run
+        from regard.inspect.alignments import Aligners
 
-        source_ids = self.tokenizers.source.encode(source)[: self.limit]
-        target_ids = self.tokenizers.target.encode(output)
-        weights = merge_words(
-            self.maps(source, output).alignment(),
-            [*self.tokenizers.target.word_of(target_ids), -1],
-            [*self.tokenizers.source.word_of(source_ids), -1],
-        )
-        return Alignment(
-            words(self.tokenizers.source.decode(source_ids)),
-            words(self.tokenizers.target.decode(target_ids)),
-            weights.tolist(),
-        )
+        found = Run(self.folder).finding("alignment") if self.folder else None
+        return Aligners.from_json(found).best_head if found else None
+
+    def align(self, source: str, output: str | Sequence[int]) -> Alignment:
+        """Which source words each word of an output looks at: by the head that aligns best, or by
+        the mean of a layer where none was named.
+        """
+        maps, best = self.maps(source, output), self.aligner
+        if best is None:
+            matrix = maps.matrix("cross", max(0, len(maps.cross) - 2), words=True)
+        else:
+            matrix = maps.matrix("cross", best.layer, best.head, best.reading, words=True)
+        return Alignment(matrix.columns, matrix.rows, matrix.weights)
+
+    def alternatives(
+        self, source: str, output: str | Sequence[int], k: int = 5
+    ) -> "list[Position]":
+        """What else might have come at each place of an output, END included, by one pass."""
+        import torch
+
+        from regard.data.batch import batch_pairs
+        from regard.inspect.alternatives import alternatives
+
+        source_ids, output_ids = self._ids(source, output)
+        tokens = [*output_ids, END]
+        batch = batch_pairs([[*source_ids, END]], [tokens])
+        batch = batch.to(next(self.model.parameters()).device)
+        with torch.inference_mode():
+            logits = self.model(batch.source, batch.source_mask, batch.target)[0]
+        target = self.tokenizers.target
+        return alternatives(logits, tokens, target.pieces(range(len(target))), k)
+
+    def tree(self, source: str, search: Search | None = None, prefix: str = "") -> "Tree":
+        """The beam search for a sentence with all that it considered; it finds what a search that
+        is not watched finds.
+        """
+        from regard.engines.native import Native
+        from regard.inspect.tree import Rules, Watch, grow
+
+        search = search or self.search
+        if search.temperature is not None:
+            raise RequestError("a tree is of a beam search; leave the temperature out")
+        source_ids, prefix_ids = self._ids(source, prefix)
+        if not source_ids:
+            raise RequestError("the text is empty; give a sentence to search for")
+        engine, watch = Native(self.model), Watch()
+        engine.watched(source_ids, prefix_ids, search, watch)
+        limit = engine.max_length(source_ids, prefix_ids, search)
+        tree = grow(watch, Rules(search.beam_size, search.length_penalty, limit, END))
+        tokens = [node.token for node in tree.nodes]
+        return replace(tree, pieces=self.tokenizers.target.pieces(tokens))
+
+    def numbers(
+        self, source: str, output: str | Sequence[int], head: str, query: int, key: int
+    ) -> "Numbers":
+        """Every number behind one weight of a head like "cross.1.3"."""
+        from regard.inspect.heads import choose_heads
+        from regard.inspect.numbers import numbers
+
+        chosen = choose_heads(self.model, [head])
+        if len(chosen) != 1:
+            raise RequestError(
+                f"heads {head!r}: names {len(chosen)} heads; name one like cross.0.1"
+            )
+        source_ids, output_ids = self._ids(source, output)
+        return numbers(self.model, [*source_ids, END], [*output_ids, END], chosen[0], query, key)
+
+    @contextmanager
+    def heads_off(
+        self,
+        heads: "Sequence[str | Head]",
+        how: "How" = "zero",
+        means: "Mapping[Head, Tensor] | None" = None,
+    ) -> "Iterator[list[Head]]":
+        """Inside the block this translator works without these heads, whatever its engine."""
+        from regard.engines.native import Native
+        from regard.inspect.heads import heads_off
+
+        engine = self.engine
+        with heads_off(self.model, heads, how, means) as chosen:
+            self.engine = Native(self.model)
+            try:
+                yield chosen
+            finally:
+                self.engine = engine
+
+
+def labels(
+    tokenizers: Tokenizers, source_ids: Sequence[int], output_ids: Sequence[int]
+) -> "Labels":
+    """For ids without END."""
+    from regard.inspect.maps import Labels
+
+    source, target = tokenizers
+    target_word = target.word_of(output_ids)
+    return Labels(
+        source=source.pieces([*source_ids, END]),
+        source_word=[*source.word_of(source_ids), -1],
+        source_words=words(source.decode(source_ids)),
+        predicts=target.pieces([*output_ids, END]),
+        predicts_word=[*target_word, -1],
+        read=target.pieces([START, *output_ids]),
+        read_word=[-1, *target_word],
+        target_words=words(target.decode(output_ids)),
+    )
 
 
 def words(text: str) -> list[str]:
@@ -221,6 +339,7 @@ def joined(parts: Sequence[list[Translation]]) -> list[Translation]:
             tokens=[token for each in ranked for token in each.tokens],
             log_probabilities=[value for each in ranked for value in each.log_probabilities],
             finished=all(each.finished for each in ranked),
+            ids=[token for each in ranked for token in each.ids],
         )
         for ranked in zip(*parts, strict=False)
     ]

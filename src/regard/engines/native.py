@@ -10,7 +10,7 @@ import torch
 from regard.data.batch import batch_sources
 from regard.decode import filters
 from regard.decode.beam import beam
-from regard.decode.contract import Hypothesis, Step
+from regard.decode.contract import Filter, Hypothesis, Step
 from regard.decode.sample import collect
 from regard.engines.batches import batches_by_length
 from regard.search import Search
@@ -45,6 +45,19 @@ class Native:
         found = self._search(sources, prefixes, search, scored=False)
         return [hypotheses[0].tokens for hypotheses in found]
 
+    def watched(
+        self, source: list[int], prefix: list[int], search: Search, watch: Filter
+    ) -> list[Hypothesis]:
+        """The outputs of one source by beam search, each step of which is shown to `watch`."""
+        return self._search_batch([source], [prefix], search, scored=True, watch=watch)[0]
+
+    def max_length(self, source: list[int], prefix: list[int], search: Search) -> int:
+        """The most tokens of an output, END counted. It follows from its own source, so that no
+        sentence depends on its neighbours.
+        """
+        by_ratio = int(search.max_length_ratio * (len(source) + 1)) + 20
+        return min(self.model.longest, len(prefix) + by_ratio)
+
     def _search(
         self,
         sources: Sequence[list[int]],
@@ -76,7 +89,12 @@ class Native:
 
     @torch.inference_mode()
     def _search_batch(
-        self, sources: list[list[int]], prefixes: list[list[int]], search: Search, scored: bool
+        self,
+        sources: list[list[int]],
+        prefixes: list[list[int]],
+        search: Search,
+        scored: bool,
+        watch: Filter | None = None,
     ) -> list[list[Hypothesis]]:
         device = self._device
         source, mask = batch_sources([np.array([*each, END]) for each in sources])
@@ -84,12 +102,8 @@ class Native:
         copies = 1 if search.temperature is None else search.n_best
         step: Step[Any] = self.model.step  # each model has a state of its own
         state: Any = self.model.start(source, mask)
-        # Each limit follows from its own source, so that no sentence depends on its neighbours.
         limits = [
-            min(
-                self.model.longest,
-                len(prefix) + int(search.max_length_ratio * (len(ids) + 1)) + 20,
-            )
+            self.max_length(ids, prefix, search)
             for ids, prefix in zip(sources, prefixes, strict=True)
         ]
         chosen = search.filters()
@@ -101,7 +115,9 @@ class Native:
             chosen.insert(0, filters.forced_prefix(repeated))
         first = torch.full((len(sources) * copies,), START, device=device)
         max_lengths = torch.tensor(limits, device=device).repeat_interleave(copies)
-        if search.temperature is None and search.beam_size > 1:
+        if watch is not None:
+            chosen.append(watch)
+        if watch is not None or (search.temperature is None and search.beam_size > 1):
             return beam(
                 step,
                 state,

@@ -8,6 +8,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from regard.layers.attention import Replacement, replace_heads
+
 
 class Memory(NamedTuple):
     """The source as attention sees it, made once for each sentence."""
@@ -27,13 +29,21 @@ class StateAttention(nn.Module):
         super().__init__()
         # A list here collects the weights of each call; see inspect.maps.
         self.record: list[Tensor] | None = None
+        # The only head, switched off for as long as inspect.heads wants it to be.
+        self.replaced: tuple[Replacement, ...] = ()
 
     def mean(self, scores: Tensor, memory: Memory) -> Tensor:
         """e [B, Q, S] → contexts [B, Q, d]"""
         weights = (scores + memory.bias).softmax(dim=-1)
         if self.record is not None:
             self.record.append(weights[:, None])  # as one head
-        return weights @ memory.values
+        contexts = weights @ memory.values
+        if self.replaced:
+            even = memory.bias.softmax(dim=-1)
+            contexts = replace_heads(
+                contexts[:, None], self.replaced, lambda: (even @ memory.values)[:, None]
+            )[:, 0]
+        return contexts
 
 
 class AdditiveAttention(StateAttention):

@@ -1,9 +1,10 @@
 """Attention (Vaswani et al. 2017, §3.2).
 
-Shapes: B sentences, Q queries, K keys, h heads, d_k = d_model / h. Masks: True = may attend.
+Shapes: B sentences, Q queries, K keys, h heads of width d_k, which together are d_model wide. Masks: True = may attend.
 """
 
 import math
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import torch
@@ -51,6 +52,28 @@ class Shared(NamedTuple):
         scores = torch.baddbmm(self.bias, query, self.keys.transpose(1, 2), alpha=scale)
         return torch.bmm(scores.softmax(-1), self.values)
 
+    def mean(self) -> Tensor:
+        """[B * h, W, d_k]: what attending evenly to all that a row may attend to would give."""
+        visible = (self.bias == 0).to(self.values)
+        return torch.bmm(visible, self.values) / visible.sum(-1, keepdim=True).clamp(min=1)
+
+
+class Replacement(NamedTuple):
+    """What some heads give instead of their own output; see inspect.heads."""
+
+    heads: Tensor  # [h, 1, 1], True where the output is replaced
+    outputs: Tensor | None  # [h, 1, d_k], or None for the mean of what the head may attend to
+
+
+def replace_heads(
+    heads: Tensor, replaced: Iterable[Replacement], mean: Callable[[], Tensor]
+) -> Tensor:
+    """[B, h, Q, d_k] → the same; `mean` is asked for what even attention would give."""
+    for each in replaced:
+        outputs = mean() if each.outputs is None else each.outputs.to(heads)
+        heads = torch.where(each.heads.to(heads.device), outputs, heads)
+    return heads
+
 
 class MultiHeadAttention(nn.Module):
     """Several attentions side by side, concatenated and projected (§3.2.2).
@@ -59,19 +82,25 @@ class MultiHeadAttention(nn.Module):
     and values of the source in one product, which a caller computes once and hands in again.
     """
 
-    def __init__(self, d_model: int, num_heads: int, dropout: float = 0.0) -> None:
+    def __init__(
+        self, d_model: int, num_heads: int, dropout: float = 0.0, d_k: int | None = None
+    ) -> None:
+        """Where heads were removed, the width d_k of those that are left has to be said."""
         super().__init__()
-        if d_model % num_heads:
+        if d_k is None and d_model % num_heads:
             raise ValueError(f"d_model {d_model} is not a multiple of num_heads {num_heads}")
+        width = num_heads * (d_k or d_model // num_heads)
         self.num_heads = num_heads
         self.dropout = dropout
-        self.in_projection = nn.Linear(d_model, 3 * d_model)
-        self.out_projection = nn.Linear(d_model, d_model)
+        self.in_projection = nn.Linear(d_model, 3 * width)
+        self.out_projection = nn.Linear(width, d_model)
         # A list here collects the weights of each call; see inspect.maps.
         self.record: list[Tensor] | None = None
+        # Heads that are switched off, for as long as inspect.heads wants them to be.
+        self.replaced: tuple[Replacement, ...] = ()
 
     def split_heads(self, x: Tensor) -> Tensor:
-        """[B, T, d_model] → [B, h, T, d_k]"""
+        """[B, T, h * d_k] → [B, h, T, d_k]"""
         batch, length, width = x.shape
         return x.view(batch, length, self.num_heads, width // self.num_heads).transpose(1, 2)
 
@@ -82,19 +111,35 @@ class MultiHeadAttention(nn.Module):
         return self.split_heads(query), self.split_heads(key), self.split_heads(value)
 
     def project_queries(self, x: Tensor) -> Tensor:
-        d_model = self.out_projection.in_features
+        width = self.out_projection.in_features
         weight, bias = self.in_projection.weight, self.in_projection.bias
-        return self.split_heads(F.linear(x, weight[:d_model], bias[:d_model]))
+        return self.split_heads(F.linear(x, weight[:width], bias[:width]))
 
     def project_memory(self, memory: Tensor) -> KeysValues:
-        d_model = self.out_projection.in_features
+        width = self.out_projection.in_features
         weight, bias = self.in_projection.weight, self.in_projection.bias
-        key, value = F.linear(memory, weight[d_model:], bias[d_model:]).chunk(2, dim=-1)
+        key, value = F.linear(memory, weight[width:], bias[width:]).chunk(2, dim=-1)
         return KeysValues(self.split_heads(key), self.split_heads(value))
 
-    def join(self, heads: Tensor, sentences: int) -> Tensor:
-        """[B * h, W, d_k] → [B * W, d_model]"""
-        joined = heads.unflatten(0, (sentences, -1)).transpose(1, 2).flatten(2).flatten(0, 1)
+    def attend_shared(self, query: Tensor, memory: Shared) -> Tensor:
+        """[B, h, W, d_k] queries over what the rows of a sentence share → [B * W, d_model]
+
+        The memory may have room for more heads than are here: one store serves all layers.
+        """
+        sentences, own = query.shape[:2]
+        room = memory.keys.size(0) // sentences
+        if room > own:
+            query = F.pad(query, (0, 0, 0, 0, 0, room - own))
+        heads = memory.attend(query.flatten(0, 1)).unflatten(0, (sentences, room))
+        if room > own:
+            heads = heads[:, :own]
+        if self.replaced:
+            heads = replace_heads(
+                heads,
+                self.replaced,
+                lambda: memory.mean().unflatten(0, (sentences, room))[:, :own],
+            )
+        joined = heads.transpose(1, 2).flatten(2).flatten(0, 1)
         return self.out_projection(joined)  # type: ignore[no-any-return]
 
     def attend(
@@ -102,11 +147,7 @@ class MultiHeadAttention(nn.Module):
     ) -> Tensor:
         """[B, h, Q, d_k] queries over keys and values → [B, Q, d_model]"""
         if self.record is not None:
-            visible = mask
-            if causal:
-                visible = torch.ones(
-                    query.size(-2), memory.keys.size(-2), dtype=torch.bool, device=query.device
-                ).tril()
+            visible = visible_keys(query, memory.keys, mask, causal)
             self.record.append(attention(query, memory.keys, memory.values, visible)[1])
         heads = F.scaled_dot_product_attention(
             query,
@@ -116,7 +157,22 @@ class MultiHeadAttention(nn.Module):
             dropout_p=self.dropout if self.training else 0.0,
             is_causal=causal,
         )
+        if self.replaced:
+            visible = visible_keys(query, memory.keys, mask, causal)
+            # Scores that are all the same make weights that are all the same.
+            heads = replace_heads(
+                heads,
+                self.replaced,
+                lambda: attention(query * 0, memory.keys, memory.values, visible)[0],
+            )
         return self.out_projection(heads.transpose(1, 2).flatten(2))  # type: ignore[no-any-return]
+
+
+def visible_keys(query: Tensor, keys: Tensor, mask: Tensor | None, causal: bool) -> Tensor | None:
+    """The mask of a call, which for causal attention is a triangle."""
+    if not causal:
+        return mask
+    return torch.ones(query.size(-2), keys.size(-2), dtype=torch.bool, device=query.device).tril()
 
 
 class SelfAttention(MultiHeadAttention):
@@ -138,13 +194,13 @@ class SelfAttention(MultiHeadAttention):
         """One more position of each row, [B * W, d_model] → the same. Its keys and values are
         written to `new` [2, B, h, W, d_k], which is a part of `past`.
         """
-        _, sentences, heads, width, d_k = new.shape
-        projected = self.in_projection(x).view(sentences, width, 3, heads, d_k)
+        _, sentences, _, width, d_k = new.shape
+        projected = self.in_projection(x).view(sentences, width, 3, self.num_heads, d_k)
         query, key, value = projected.permute(2, 0, 3, 1, 4)  # each [B, h, W, d_k]
         if rotation is not None:
             query, key = rotate(query, rotation), rotate(key, rotation)
-        new[0], new[1] = key, value
-        return self.join(past.attend(query.flatten(0, 1)), sentences)
+        new[0, :, : self.num_heads], new[1, :, : self.num_heads] = key, value
+        return self.attend_shared(query, past)
 
 
 class CrossAttention(MultiHeadAttention):
@@ -155,5 +211,4 @@ class CrossAttention(MultiHeadAttention):
 
     def step(self, x: Tensor, memory: Shared, sentences: int) -> Tensor:
         """Rows of these sentences, [B * W, d_model], over their source."""
-        query = self.project_queries(x.unflatten(0, (sentences, -1)))
-        return self.join(memory.attend(query.flatten(0, 1)), sentences)
+        return self.attend_shared(self.project_queries(x.unflatten(0, (sentences, -1))), memory)

@@ -30,6 +30,9 @@ class BlockSizes:
     norm: Norm = "post"
     normalisation: Normalisation = "layer"
     activation: Activation = "relu"
+    # Said where heads were removed: those of cross-attention, and the width of each.
+    cross_heads: int | None = None
+    d_k: int | None = None
 
     def normaliser(self) -> nn.Module:
         if self.normalisation == "rms":
@@ -83,7 +86,9 @@ class Residual(nn.Module):
 class EncoderBlock(nn.Module):
     def __init__(self, sizes: BlockSizes) -> None:
         super().__init__()
-        self.self_attention = SelfAttention(sizes.d_model, sizes.num_heads, sizes.attention_dropout)
+        self.self_attention = SelfAttention(
+            sizes.d_model, sizes.num_heads, sizes.attention_dropout, sizes.d_k
+        )
         self.self_attention_residual = Residual(sizes)
         self.feed_forward = FeedForward(sizes)
         self.feed_forward_residual = Residual(sizes)
@@ -106,10 +111,15 @@ class EncoderBlock(nn.Module):
 class DecoderBlock(nn.Module):
     def __init__(self, sizes: BlockSizes) -> None:
         super().__init__()
-        self.self_attention = SelfAttention(sizes.d_model, sizes.num_heads, sizes.attention_dropout)
+        self.self_attention = SelfAttention(
+            sizes.d_model, sizes.num_heads, sizes.attention_dropout, sizes.d_k
+        )
         self.self_attention_residual = Residual(sizes)
         self.cross_attention = CrossAttention(
-            sizes.d_model, sizes.num_heads, sizes.attention_dropout
+            sizes.d_model,
+            sizes.cross_heads or sizes.num_heads,
+            sizes.attention_dropout,
+            sizes.d_k,
         )
         self.cross_attention_residual = Residual(sizes)
         self.feed_forward = FeedForward(sizes)

@@ -11,7 +11,7 @@ from typing import Literal
 
 import torch
 import torch.nn.functional as F
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from torch import Tensor, nn
 
 from regard.layers.attention import MultiHeadAttention, Shared
@@ -39,6 +39,10 @@ class TransformerConfig(BaseModel):
     d_model: int = Field(default=512, ge=2, le=65536)
     d_ff: int = Field(default=2048, ge=1, le=262144)
     num_heads: int = Field(default=8, ge=1, le=1024)
+    # How many heads of each layer are left where some were removed (`regard prune`); else empty.
+    encoder_heads: tuple[int, ...] = ()
+    decoder_heads: tuple[int, ...] = ()
+    cross_heads: tuple[int, ...] = ()
     dropout: float = Field(default=0.1, ge=0, lt=1)
     attention_dropout: float = Field(default=0.0, ge=0, lt=1)
     feed_forward_dropout: float = Field(default=0.0, ge=0, lt=1)
@@ -49,18 +53,54 @@ class TransformerConfig(BaseModel):
     max_positions: int = Field(default=1024, ge=1, le=1_000_000)
     tied_embeddings: Literal["all", "output", "none"] = "all"
 
+    @model_validator(mode="after")
+    def heads_fit(self) -> "TransformerConfig":
+        for name, layers in (
+            ("encoder_heads", self.encoder_layers),
+            ("decoder_heads", self.decoder_layers),
+            ("cross_heads", self.decoder_layers),
+        ):
+            counts = getattr(self, name)
+            if counts and (
+                len(counts) != layers or not all(1 <= each <= self.num_heads for each in counts)
+            ):
+                raise ValueError(
+                    f"{name} = {list(counts)} needs a number from 1 to num_heads = "
+                    f"{self.num_heads} for each of the {layers} layers; leave it out to keep all"
+                )
+        return self
+
+    @property
+    def d_k(self) -> int:
+        return self.d_model // self.num_heads
+
+    @property
+    def pruned(self) -> bool:
+        return bool(self.encoder_heads or self.decoder_heads or self.cross_heads)
+
+    def heads(self, part: Literal["encoder", "decoder", "cross"]) -> tuple[int, ...]:
+        """How many there are in each layer."""
+        layers = self.encoder_layers if part == "encoder" else self.decoder_layers
+        counts: tuple[int, ...] = getattr(self, f"{part}_heads")
+        return counts or (self.num_heads,) * layers
+
     def summary(self) -> str:
+        left = sum((*self.heads("encoder"), *self.heads("decoder"), *self.heads("cross")))
         return (
             f"transformer, {self.encoder_layers} + {self.decoder_layers} layers, "
-            f"d_model {self.d_model}, d_ff {self.d_ff}, {self.num_heads} heads, "
-            f"{self.norm}-norm, {self.positions} positions, {self.activation}"
+            f"d_model {self.d_model}, d_ff {self.d_ff}, {self.num_heads} heads"
+            + (f" ({left} left in all layers together)" if self.pruned else "")
+            + f", {self.norm}-norm, {self.positions} positions, {self.activation}"
         )
 
-    def blocks(self) -> BlockSizes:
+    def blocks(self, num_heads: int, cross_heads: int | None = None) -> BlockSizes:
+        """What a block with so many heads is built from."""
         return BlockSizes(
             d_model=self.d_model,
             d_ff=self.d_ff,
-            num_heads=self.num_heads,
+            num_heads=num_heads,
+            cross_heads=cross_heads,
+            d_k=self.d_k,
             dropout=self.dropout,
             attention_dropout=self.attention_dropout,
             feed_forward_dropout=self.feed_forward_dropout,
@@ -83,7 +123,7 @@ class TransformerState:
     places without their keys and values. Steps and selections write in place: a state is used once.
     """
 
-    past: Tensor  # [layers, 2, B, h, capacity, d_k]: keys and values
+    past: Tensor  # [layers, 2, B, h, capacity, d_k]: keys and values; h the most of any layer
     past_bias: Tensor  # [B, W, capacity]: 0 at a row's own past, else the lowest number
     length: int  # entries so far
     position: int  # tokens so far
@@ -165,7 +205,6 @@ class Transformer(nn.Module):
                 f"these have {source_vocabulary} and {target_vocabulary} entries"
             )
         self.config = config
-        sizes = config.blocks()
         self.target_embedding = nn.Embedding(target_vocabulary, config.d_model)
         self.source_embedding = (
             self.target_embedding
@@ -182,18 +221,25 @@ class Transformer(nn.Module):
         elif config.positions == "learned":
             self.positions = Learned(config.max_positions, config.d_model)
         else:
-            self.rotary = Rotary(config.d_model // config.num_heads)
+            self.rotary = Rotary(config.d_k)
         self.dropout = Dropout(config.dropout)
         self.encoder: Sequence[EncoderBlock] = nn.ModuleList(  # type: ignore[assignment]
-            EncoderBlock(sizes) for _ in range(config.encoder_layers)
+            EncoderBlock(config.blocks(heads)) for heads in config.heads("encoder")
         )
         self.decoder: Sequence[DecoderBlock] = nn.ModuleList(  # type: ignore[assignment]
-            DecoderBlock(sizes) for _ in range(config.decoder_layers)
+            DecoderBlock(config.blocks(heads, cross))
+            for heads, cross in zip(config.heads("decoder"), config.heads("cross"), strict=True)
         )
+        sizes = config.blocks(config.num_heads)
         pre = config.norm == "pre"
         self.encoder_norm = sizes.normaliser() if pre else nn.Identity()
         self.decoder_norm = sizes.normaliser() if pre else nn.Identity()
         self.reset()
+
+    @property
+    def most_heads(self) -> int:
+        """Of any attention of the decoder: the store of a search has room for these in each."""
+        return max((*self.config.heads("decoder"), *self.config.heads("cross")))
 
     @property
     def longest(self) -> int:
@@ -252,14 +298,14 @@ class Transformer(nn.Module):
     def start(self, source: Tensor, source_mask: Tensor) -> TransformerState:
         """The state before the first token: the source is read, its keys and values are kept."""
         features = self.encode(source, source_mask)
-        (sentences, length), heads = source.shape, self.config.num_heads
-        sizes = (len(self.decoder), 2, sentences, heads)
-        d_k = self.config.d_model // heads
+        sentences, length = source.shape
+        sizes = (len(self.decoder), 2, sentences, self.most_heads)
+        d_k = self.config.d_k
         memory = features.new_zeros(*sizes, length + -length % MULTIPLE, d_k)
         for block, (keys, values) in zip(self.decoder, memory[..., :length, :], strict=True):
             projected = block.cross_attention.project_memory(features)
-            keys.copy_(projected.keys)
-            values.copy_(projected.values)
+            keys[:, : projected.keys.size(1)] = projected.keys
+            values[:, : projected.values.size(1)] = projected.values
         mask = F.pad(source_mask, (0, memory.size(-2) - length))
         if not bool(source_mask.any(1).all()):
             # Nothing comes of a source that is all padding.
@@ -305,4 +351,4 @@ class Transformer(nn.Module):
 
     def for_heads(self, bias: Tensor) -> Tensor:
         """[B, W, K] → [B * h, W, K]"""
-        return bias.repeat_interleave(self.config.num_heads, 0)
+        return bias.repeat_interleave(self.most_heads, 0)

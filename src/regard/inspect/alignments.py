@@ -1,0 +1,246 @@
+"""Which head aligns: cross-attention measured against alignments found without any network.
+
+The measure is IBM Model 1 (Brown et al. 1993), trained in both directions: links that both find are
+sure, links that one finds are possible, and heads are ranked by their alignment error rate
+AER = 1 - (|A ∩ S| + |A ∩ P|) / (|A| + |S|) (Och & Ney 2003).
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from regard.data.batch import batch_pairs
+from regard.inspect.heads import attentions
+from regard.inspect.maps import Reading, merge_words, recording
+
+if TYPE_CHECKING:
+    from regard.models import Model
+
+# (source word, target word)
+Links = set[tuple[int, int]]
+
+ROUNDS = 5
+# How much nearer words count where a word stands twice: less than any difference in probability
+# that means something.
+NEARNESS = 0.01
+NULL = ""
+SENTENCES_AT_ONCE = 16
+
+
+@dataclass(frozen=True)
+class WordPair:
+    """The words of a sentence and of its translation."""
+
+    source: list[str]
+    target: list[str]
+
+
+@dataclass(frozen=True)
+class HeadScore:
+    """A cross-attention head as an aligner; None stands for the mean over heads, or over layers.
+
+    `reading` tells which row is a word's: that of the position which predicts it or has read it.
+    """
+
+    layer: int | None
+    head: int | None
+    reading: Reading
+    aer: float
+    sharpness: float  # the mean of the largest weights
+
+    def name(self) -> str:
+        if self.head is not None:
+            return f"cross.{self.layer}.{self.head}"
+        return "mean of all" if self.layer is None else f"mean of cross.{self.layer}"
+
+
+@dataclass(frozen=True)
+class Aligners:
+    """All heads and means, best first, and what they were measured on."""
+
+    scores: list[HeadScore]
+    pairs: int  # that Model 1 learned from
+    sentences: int  # that heads were compared on
+
+    @property
+    def best_head(self) -> HeadScore | None:
+        """The best single head."""
+        return next((each for each in self.scores if each.head is not None), None)
+
+    @classmethod
+    def from_json(cls, found: dict[str, Any]) -> "Aligners":
+        scores = [HeadScore(**each) for each in found["scores"]]
+        return cls(scores, found["pairs"], found["sentences"])
+
+
+def ranked(scores: Sequence[HeadScore]) -> list[HeadScore]:
+    return sorted(scores, key=lambda each: (round(each.aer, 6), -each.sharpness))
+
+
+def plain(word: str) -> str:
+    """As Model 1 counts it: lower case, without punctuation around it."""
+    return re.sub(r"^\W+|\W+$", "", word).lower() or word
+
+
+def silver_links(pairs: Sequence[WordPair], compared: int) -> list[tuple[Links, Links]]:
+    """Sure and possible links of the first `compared` pairs, learned from all of them."""
+    forward = best_sources([(pair.source, pair.target) for pair in pairs], compared)
+    backward = best_sources([(pair.target, pair.source) for pair in pairs], compared)
+    found = []
+    for one, other in zip(forward, backward, strict=True):
+        first = {(source, target) for target, source in enumerate(one) if source >= 0}
+        second = {(source, target) for source, target in enumerate(other) if target >= 0}
+        found.append((first & second, first | second))
+    return found
+
+
+def best_sources(pairs: Sequence[tuple[list[str], list[str]]], compared: int) -> list[list[int]]:
+    """For each target word of the first pairs the source word it most likely comes from, or -1.
+
+    Every word of a target sentence is paired with every word of its source and with none; the pairs
+    of all sentences stand in one long array, a block of neighbours for each target word.
+    """
+    numbers: dict[str, int] = {NULL: 0}
+
+    def ids(words: list[str]) -> npt.NDArray[np.int64]:
+        return np.array([numbers.setdefault(plain(word), len(numbers)) for word in words], np.int64)
+
+    blocks, sizes = [], []
+    for source, target in pairs:
+        sources, targets = np.append(ids(source), 0), ids(target)
+        blocks.append((np.tile(sources, len(targets)), np.repeat(targets, len(sources))))
+        sizes += [len(sources)] * len(targets)
+    if not sizes:
+        return [[] for _ in range(compared)]
+    given = np.concatenate([block[0] for block in blocks])
+    words = np.concatenate([block[1] for block in blocks])
+    kinds, entry = np.unique(given * len(numbers) + words, return_inverse=True)
+    likely = expected_shares(kinds // len(numbers), entry, np.array(sizes))
+    found, begin = [], 0
+    for source, target in pairs[:compared]:
+        end = begin + (len(source) + 1) * len(target)
+        shares = likely[begin:end].reshape(len(target), len(source) + 1)
+        begin = end
+        found.append(chosen(shares, len(source)))
+    return found
+
+
+def expected_shares(
+    sources: npt.NDArray[np.int64], entry: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64]
+) -> npt.NDArray[np.float64]:
+    """Expectation maximisation: each target word is shared out among its source words, in
+    proportion to t(target | source), which is what the shares of all sentences add up to.
+    """
+    starts = np.concatenate(([0], np.cumsum(sizes)[:-1]))
+    probability = np.ones(len(sources))
+    shares = np.zeros(len(entry))
+    for _ in range(ROUNDS):
+        weights = probability[entry]
+        shares = weights / np.repeat(np.add.reduceat(weights, starts), sizes)
+        counts = np.bincount(entry, shares, len(sources))
+        probability = counts / np.bincount(sources, counts)[sources]
+    return shares
+
+
+def chosen(shares: npt.NDArray[np.float64], count: int) -> list[int]:
+    """The source word with the largest share of each target word; -1 where it is none of them."""
+    if not count:
+        return [-1] * len(shares)
+    rows = (np.arange(len(shares)) + 0.5) / max(1, len(shares))
+    columns = (np.arange(count) + 0.5) / count
+    near = 1 - NEARNESS * np.abs(rows[:, None] - columns)
+    words = shares[:, :count] * near
+    best = words.argmax(1)
+    return [
+        int(column) if words[row, column] > shares[row, count] else -1
+        for row, column in enumerate(best)
+    ]
+
+
+def alignment_error_rate(found: Sequence[Links], silver: Sequence[tuple[Links, Links]]) -> float:
+    """Over all sentences: 0 where everything found is possible and everything sure is found."""
+    agree = sum(
+        len(links & sure) + len(links & possible)
+        for links, (sure, possible) in zip(found, silver, strict=True)
+    )
+    total = sum(map(len, found)) + sum(len(sure) for sure, _ in silver)
+    return 1 - agree / total if total else 1.0
+
+
+@dataclass(frozen=True)
+class Example:
+    """A pair as the model reads it: ids that end in END, and the word of each piece, -1 for END."""
+
+    source: list[int]
+    target: list[int]
+    source_word: list[int]
+    target_word: list[int]
+
+
+@torch.no_grad()
+def score_heads(
+    model: "Model", examples: Sequence[Example], silver: Sequence[tuple[Links, Links]]
+) -> list[HeadScore]:
+    """Every cross-attention head and mean of heads, by both readings, best first."""
+    counts = [getattr(attention, "num_heads", 1) for attention in attentions(model)["cross"]]
+    names: list[tuple[int | None, int | None]] = [
+        (layer, head) for layer, count in enumerate(counts) for head in range(count)
+    ]
+    # The mean of a single head is that head.
+    names += [(layer, None) for layer, count in enumerate(counts) if count > 1]
+    names += [(None, None)] if len(counts) > 1 else []
+    readings: tuple[Reading, ...] = ("predicts", "read")
+    links: dict[Any, list[Links]] = {(*name, each): [] for name in names for each in readings}
+    sharpness: dict[Any, list[float]] = {key: [] for key in links}
+    for start in range(0, len(examples) if names else 0, SENTENCES_AT_ONCE):
+        some = examples[start : start + SENTENCES_AT_ONCE]
+        layers = cross_weights(model, some)
+        for row, example in enumerate(some):
+            weights = candidates([layer[row] for layer in layers], len(names))
+            weights = weights[:, : len(example.target), : len(example.source)]
+            for reading in readings:
+                rows = example.target_word
+                if reading == "read":
+                    rows = [-1, *rows[:-1]]
+                merged = merge_words(weights, rows, example.source_word)
+                if not merged.numel():
+                    continue
+                largest, places = merged.max(-1)
+                for name, sharp, place in zip(names, largest, places.tolist(), strict=True):
+                    links[*name, reading].append({(s, t) for t, s in enumerate(place)})
+                    sharpness[*name, reading] += sharp.tolist()
+    wanted = [each for each, example in zip(silver, examples, strict=True) if has_words(example)]
+    return ranked(
+        [
+            HeadScore(*key, alignment_error_rate(found, wanted), float(np.mean(sharpness[key])))
+            for key, found in links.items()
+            if found
+        ]
+    )
+
+
+def has_words(example: Example) -> bool:
+    return max(example.source_word) >= 0 and max(example.target_word) >= 0
+
+
+def cross_weights(model: "Model", examples: Sequence[Example]) -> list[torch.Tensor]:
+    """[B, h, T, S] for each layer."""
+    batch = batch_pairs([each.source for each in examples], [each.target for each in examples])
+    batch = batch.to(next(model.parameters()).device)
+    with recording(model):
+        model.features(batch.source, batch.source_mask, batch.target)
+        cross = attentions(model)["cross"]
+        return [torch.cat(attention.record or [], dim=2).cpu() for attention in cross]
+
+
+def candidates(layers: Sequence[torch.Tensor], count: int) -> torch.Tensor:
+    """[h, T, S] for each layer → [count, T, S]: heads, then the mean of each layer, then of all."""
+    heads = torch.cat(list(layers))
+    means = [layer.mean(0) for layer in layers if len(layer) > 1]
+    everything = [heads, *(mean[None] for mean in means), heads.mean(0)[None]]
+    return torch.cat(everything)[:count]

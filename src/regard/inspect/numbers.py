@@ -1,0 +1,212 @@
+"""Every number behind one attention weight, from the inputs that the layer really had.
+
+K keys, h heads, d_k the width of a head.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from regard.data.batch import batch_pairs
+from regard.errors import RequestError
+from regard.inspect.heads import Attention, Head, attentions, num_heads
+from regard.layers.alignment import AdditiveAttention, Memory
+from regard.layers.attention import (
+    CrossAttention,
+    MultiHeadAttention,
+    SelfAttention,
+    visible_keys,
+)
+from regard.layers.positions import rotate
+
+if TYPE_CHECKING:
+    from regard.models import Model
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """One query and one key of a head; lists over keys have a number for each key of the row.
+
+    Scaled dot products: products = q · k one by one, dot = their sum, scaled = dot / √d_k.
+    Additive attention: `query_row` and `key_row` are W s and U h, `products` are v · tanh(W s + U h)
+    one by one; nothing is divided, so scale is 1. The context of a recurrent decoder is not
+    projected: `contribution` and `projected` are the output itself.
+    """
+
+    head: Head
+    query: int
+    key: int
+    query_row: list[float]  # [d_k], turned by its position where positions are rotary
+    key_row: list[float]  # [d_k]
+    products: list[float]  # [d_k]
+    dot: float  # the sum of the products
+    scale: float  # √d_k
+    dots: list[float]  # [K], the same sum for every key
+    scaled: list[float]  # [K], divided by the scale
+    visible: list[bool]  # [K], False where the mask forbids to attend
+    exponentials: list[float]  # [K], e to the power of scaled minus the largest; 0 where forbidden
+    total: float  # their sum
+    weights: list[float]  # [K], exponentials / total
+    values: list[list[float]]  # [K, d_k]
+    weighted: list[list[float]]  # [K, d_k], weight × value
+    output: list[float]  # [d_k], the sum of the weighted values
+    heads: list[list[float]]  # [h, d_k], the outputs of all heads of the layer
+    contribution: list[float]  # [d_model], this head's share of the projection
+    projected: list[float]  # [d_model], what the layer gives: shares of all heads plus the bias
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a head computes with, for one query: tensors of one sentence."""
+
+    queries: Tensor  # [h, d_k]
+    keys: Tensor  # [h, K, d_k]
+    values: Tensor  # [h, K, d_k]
+    products: Tensor  # [h, K, d_k]
+    scale: float
+    visible: Tensor  # [K]
+    out: Tensor | None  # [h, d_k, d_model]
+    bias: Tensor | None  # [d_model]
+
+
+@torch.no_grad()
+def numbers(
+    model: "Model",
+    source: Sequence[int],
+    output: Sequence[int],
+    head: Head,
+    query: int,
+    key: int,
+) -> Numbers:
+    """For ids that both end in END, by one pass over them."""
+    layers = attentions(model)[head.part]
+    if not 0 <= head.layer < len(layers) or not 0 <= head.head < num_heads(layers[head.layer]):
+        raise RequestError(f"heads '{head}': this model has no such head; layers count from 0")
+    attention = layers[head.layer]
+    batch = batch_pairs([source], [output]).to(next(model.parameters()).device)
+    calls = recorded_calls(attention, model, batch.source, batch.source_mask, batch.target)
+    row = (
+        dot_product_row(attention, calls[0], query)
+        if isinstance(attention, MultiHeadAttention)
+        else state_row(attention, calls, query)
+    )
+    if not 0 <= key < row.keys.size(1):
+        raise RequestError(f"key {key}: there are {row.keys.size(1)} keys, counted from 0")
+    return worked(row, head, query, key)
+
+
+def recorded_calls(attention: Attention, model: "Model", *inputs: Tensor) -> list[dict[str, Any]]:
+    """The arguments by name of each call of a layer during one pass."""
+    names = {
+        SelfAttention: ("x", "mask", "causal", "rotation"),
+        CrossAttention: ("x", "memory", "mask"),
+    }.get(type(attention), ("query", "memory"))  # type: ignore[call-overload]
+    calls: list[dict[str, Any]] = []
+
+    def keep(module: Any, given: tuple[Any, ...], named: dict[str, Any]) -> None:
+        calls.append({**dict(zip(names, given, strict=False)), **named})
+
+    hook = attention.register_forward_pre_hook(keep, with_kwargs=True)
+    try:
+        model.features(*inputs)
+    finally:
+        hook.remove()
+    return calls
+
+
+def dot_product_row(attention: MultiHeadAttention, call: dict[str, Any], query: int) -> Row:
+    x: Tensor = call["x"]
+    if not 0 <= query < x.size(1):
+        raise RequestError(f"query {query}: there are {x.size(1)} queries, counted from 0")
+    if isinstance(attention, SelfAttention):
+        queries, keys, values = attention.project(x)
+        if (rotation := call.get("rotation")) is not None:
+            queries, keys = rotate(queries, rotation), rotate(keys, rotation)
+    else:
+        queries, (keys, values) = attention.project_queries(x), call["memory"]
+    visible = visible_keys(queries, keys, call.get("mask"), call.get("causal", False))
+    everywhere = torch.ones(queries.size(-2), keys.size(-2), dtype=torch.bool)
+    seen = everywhere if visible is None else visible.cpu().expand(1, 1, *everywhere.shape)[0, 0]
+    chosen = queries[0, :, query]
+    width, d_k = attention.out_projection.in_features, queries.size(-1)
+    weight = attention.out_projection.weight  # [d_model, h * d_k]
+    return Row(
+        queries=chosen,
+        keys=keys[0],
+        values=values[0],
+        products=chosen[:, None] * keys[0],
+        scale=math.sqrt(d_k),
+        visible=seen[query],
+        out=weight.T.unflatten(0, (width // d_k, d_k)),
+        bias=attention.out_projection.bias,
+    )
+
+
+def state_row(attention: Any, calls: list[dict[str, Any]], query: int) -> Row:
+    """Of a recurrent decoder, which may attend once for all steps or step by step."""
+    questions = torch.cat([call["query"][0] for call in calls])  # [T, d]
+    if not 0 <= query < len(questions):
+        raise RequestError(f"query {query}: there are {len(questions)} queries, counted from 0")
+    memory: Memory = calls[0]["memory"]
+    question = questions[query]
+    if isinstance(attention, AdditiveAttention):
+        question = attention.query_projection(question)
+        products = (question + memory.keys[0]).tanh() * attention.score.weight[0]
+    else:
+        products = question * memory.keys[0]
+    return Row(
+        queries=question[None],
+        keys=memory.keys,
+        values=memory.values,
+        products=products[None],
+        scale=1.0,
+        visible=memory.bias[0, 0] == 0,
+        out=None,
+        bias=None,
+    )
+
+
+def worked(row: Row, head: Head, query: int, key: int) -> Numbers:
+    """From the products on everything follows, in double precision."""
+    number = head.head
+    dots = row.products.double().sum(-1)  # [h, K]
+    scaled = dots / row.scale
+    visible = row.visible.to(scaled.device)
+    hidden = scaled.masked_fill(~visible, -math.inf)
+    largest = hidden.amax(-1, keepdim=True)
+    exponentials = (hidden - largest).exp() if bool(visible.any()) else torch.zeros_like(hidden)
+    totals = exponentials.sum(-1, keepdim=True)
+    weights = exponentials / totals.clamp(min=torch.finfo(totals.dtype).tiny)
+    values = row.values.double()
+    outputs = (weights[:, None] @ values)[:, 0]  # [h, d_k]
+    if row.out is None or row.bias is None:
+        contribution = projected = outputs[number]
+    else:
+        shares = (outputs[:, None] @ row.out.double())[:, 0]  # [h, d_model]
+        contribution, projected = shares[number], shares.sum(0) + row.bias.double()
+    return Numbers(
+        head=head,
+        query=query,
+        key=key,
+        query_row=row.queries[number].tolist(),
+        key_row=row.keys[number, key].tolist(),
+        products=row.products[number, key].tolist(),
+        dot=float(dots[number, key]),
+        scale=row.scale,
+        dots=dots[number].tolist(),
+        scaled=scaled[number].tolist(),
+        visible=row.visible.tolist(),
+        exponentials=exponentials[number].tolist(),
+        total=float(totals[number]),
+        weights=weights[number].tolist(),
+        values=values[number].tolist(),
+        weighted=(weights[number][:, None] * values[number]).tolist(),
+        output=outputs[number].tolist(),
+        heads=outputs.tolist(),
+        contribution=contribution.tolist(),
+        projected=projected.tolist(),
+    )

@@ -1,0 +1,40 @@
+"""What tells a Transformer where a token stands."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import torch
+
+from regard.errors import RequestError
+
+if TYPE_CHECKING:
+    from regard.models import Model
+
+
+@dataclass(frozen=True)
+class PositionTable:
+    """n positions, d dimensions. Rotary positions are the cosine and sine of each pair's angle,
+    side by side, so that a dot product is what turning does to two equal vectors: it depends on
+    the distance only.
+    """
+
+    kind: Literal["sinusoidal", "learned", "rotary"]
+    table: list[list[float]]  # [n, d]
+    dots: list[list[float]]  # [n, n], the dot products of positions
+
+
+@torch.no_grad()
+def position_table(model: "Model", length: int) -> PositionTable:
+    positions = getattr(model, "positions", None)
+    rotary = getattr(model, "rotary", None)
+    if positions is None and rotary is None:
+        raise RequestError("this model counts no positions: it reads one token after the other")
+    if length > (longest := model.longest):
+        raise RequestError(f"length {length}: this model has learned {longest} positions only")
+    like = next(model.parameters())
+    if rotary is None:
+        table, kind = positions(0, length, like), model.config.positions
+    else:
+        table, kind = rotary(0, length, like).flatten(1), "rotary"
+    table = table.double()
+    return PositionTable(kind, table.tolist(), (table @ table.T).tolist())
