@@ -52,7 +52,10 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("checkpoint", "data", "machine", "plan", "devices", "studio"),
     },
     "serve": {"tasks", "evaluate", "inspect"},
-    "studio": {"tasks", "inspect", "checkpoint", "search", "hypothesis", "decode", "text", "data"},
+    "studio": {
+        *("tasks", "engines", "inspect", "checkpoint", "search", "hypothesis", "decode", "text"),
+        *("data", "training"),
+    },
     "__main__": {"cli"},
 }
 MAY_IMPORT["training"] = set(MAY_IMPORT) - {

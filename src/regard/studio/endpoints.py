@@ -1,58 +1,98 @@
-"""What the page is told: a function for each question, request in, plain data out.
+"""What the page is told: a function for each question, request in, plain data out."""
 
-T output pieces with END, S source pieces with END.
-"""
-
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
+from regard.checkpoint import Run
 from regard.data.batch import batch_pairs
+from regard.engines.native import Native
 from regard.errors import RequestError
+from regard.inspect.alternatives import alternatives
+from regard.inspect.heads import Head, head_means
+from regard.inspect.maps import Maps, attention_maps
+from regard.inspect.numbers import numbers
+from regard.inspect.positions import position_table
+from regard.inspect.tree import Rules, Watch, grow
 from regard.search import Search
-from regard.studio.requests import LONGEST, Layer, Pair, Sentence
+from regard.studio.requests import (
+    LONGEST,
+    Asked,
+    Changed,
+    Layer,
+    Length,
+    Pair,
+    Sentence,
+    Weight,
+)
 from regard.studio.runs import OpenRun
 from regard.text.tokenizer import END, Tokenizer
 
 if TYPE_CHECKING:
-    from regard.decode.contract import Filter, Rows
+    from regard.decode.contract import Rows
     from regard.hypothesis import Hypothesis
     from regard.tasks import Translator
 
 # Tokens that are shown beside the one that was taken.
 ALTERNATIVES = 8
+# Held-out sentences over which a head's output is averaged.
+SENTENCES_FOR_MEANS = 64
 
 
-@dataclass(frozen=True)
-class Watched(Search):
-    """A search that shows its best hypothesis at every step; who watches may stop it by raising."""
-
-    watch: Callable[[list[int]], None] = lambda tokens: None
-
-    def filters(self) -> "list[Filter]":
-        return [*super().filters(), self._look]
-
-    def _look(self, scores: Tensor, rows: "Rows") -> Tensor:
-        if rows.tokens.size(1):
-            self.watch(rows.tokens[0].tolist())
-        return scores
+@contextmanager
+def changed(run: OpenRun, asked: Changed) -> "Iterator[Translator]":
+    """The model as the page wants it: some heads off, or without positions."""
+    with run.translator(asked.step) as translator, ExitStack() as stack:
+        if asked.off:
+            means = means_of(run, translator, asked.step) if asked.by == "mean" else None
+            stack.enter_context(translator.heads_off(asked.off, asked.by, means))
+        if not asked.positions:
+            stack.enter_context(without_positions(translator.model))
+        yield translator
 
 
-def translate(run: OpenRun, asked: Sentence, watch: Callable[[list[str]], None]) -> dict[str, Any]:
-    """The outputs of beam search, best first; `watch` sees the best as it grows."""
-    with run.translator(asked.step) as translator:
-        source, whole = source_ids(translator, asked.text)
+def means_of(run: OpenRun, translator: "Translator", step: int) -> dict[Head, Tensor]:
+    """What each head says on average, measured once for each of the run's weights."""
+    from regard.training.held_out import held_out_batches
+
+    if step not in run.means:
+        batches = held_out_batches(Run(run.folder), SENTENCES_FOR_MEANS)
+        run.means[step] = head_means(translator.model, batches)
+    return run.means[step]
+
+
+@contextmanager
+def without_positions(model: Any) -> Iterator[None]:
+    """Inside the block every token stands nowhere."""
+    if getattr(model.config, "positions", None) is None:
+        raise RequestError("this model counts no positions: it reads one token after the other")
+    kept = model.positions, model.rotary
+    model.positions = model.rotary = None
+    try:
+        yield
+    finally:
+        model.positions, model.rotary = kept
+
+
+def translate(run: OpenRun, asked: Sentence, tell: Callable[[list[str]], None]) -> dict[str, Any]:
+    """The outputs of beam search, best first; `tell` hears the best so far at every step, and may
+    stop the search by raising.
+    """
+    with changed(run, asked) as translator:
         target = translator.tokenizers.target
-        prefix = [*known(asked.prefix, target), *target.encode(asked.typed)]
-        settings = {each.name: getattr(translator.search, each.name) for each in fields(Search)}
-        settings |= {"beam_size": asked.beam_size, "n_best": asked.beam_size, "temperature": None}
-        settings |= {"length_penalty": asked.length_penalty, "top_k": 0, "top_p": 1.0}
-        search = Watched(**settings, watch=lambda tokens: watch(target.pieces(tokens)))
-        found = translator.engine.search([source], [prefix], search)[0] if source else []
+
+        def look(scores: Tensor, rows: "Rows") -> Tensor:
+            tell(target.pieces(rows.tokens[0].tolist()))
+            return scores
+
+        source, whole = source_ids(translator, asked.text)
+        prefix = prefix_ids(translator, asked)
+        engine, search = Native(translator.model), search_of(translator, asked)
+        found = engine.watched(source, prefix, search, look) if source else []
         return {
             "source": side(translator.tokenizers.source, source),
             "outputs": [output(target, each) for each in found],
@@ -62,6 +102,16 @@ def translate(run: OpenRun, asked: Sentence, watch: Callable[[list[str]], None])
         }
 
 
+def search_of(translator: "Translator", asked: Sentence) -> Search:
+    """The run's own way to search, but for what the page says."""
+    return replace(
+        translator.search,
+        beam_size=asked.beam_size,
+        n_best=asked.beam_size,
+        length_penalty=asked.length_penalty,
+    )
+
+
 def source_ids(translator: "Translator", text: str) -> tuple[list[int], bool]:
     """The pieces of a text, and whether they are all of it."""
     ids = translator.tokenizers.source.encode(text)
@@ -69,11 +119,16 @@ def source_ids(translator: "Translator", text: str) -> tuple[list[int], bool]:
     return ids[:most], len(ids) <= most
 
 
+def prefix_ids(translator: "Translator", asked: Sentence) -> list[int]:
+    target = translator.tokenizers.target
+    return [*known(asked.prefix, target), *target.encode(asked.typed)]
+
+
 def known(ids: Sequence[int], tokenizer: Tokenizer) -> list[int]:
     """Ids that a text can have; what a page sends may be anything."""
     for each in ids:
         if not END < each < len(tokenizer):
-            raise RequestError(f"there is no piece {each} to begin an output with; reload the page")
+            raise RequestError(f"there is no piece {each} that a text can have; reload the page")
     return list(ids)
 
 
@@ -98,74 +153,82 @@ def output(tokenizer: Tokenizer, hypothesis: "Hypothesis") -> dict[str, Any]:
     }
 
 
+def pair_ids(translator: "Translator", asked: Pair) -> tuple[list[int], list[int]]:
+    """Both sides with END, as models read them."""
+    source, target = translator.tokenizers
+    longest = translator.model.longest
+    if max(len(asked.source), len(asked.output)) >= longest:
+        raise RequestError(f"the sentence is longer than the model's {longest} positions")
+    return [*known(asked.source, source), END], [*known(asked.output, target), END]
+
+
 @torch.inference_mode()
 def trace(run: OpenRun, asked: Pair) -> dict[str, Any]:
     """What the model thought at each position of an output, and what maps there are."""
-    with run.translator(asked.step) as translator:
+    with changed(run, asked) as translator:
         source, target = pair_ids(translator, asked)
         batch = batch_pairs([source], [target])
-        logits = translator.model(batch.source, batch.source_mask, batch.target)[0].float()
-        known_probabilities = logits.log_softmax(-1)  # [T, V]
-        maps = maps_of(translator, source, target)
-        tokenizers = translator.tokenizers
+        logits = translator.model(batch.source, batch.source_mask, batch.target)[0]
+        tokenizers, best = translator.tokenizers, translator.aligner
+        pieces = tokenizers.target.pieces(range(len(tokenizers.target)))
+        maps = maps_of(run, asked, translator)
         return {
             "source": side(tokenizers.source, source[:-1]),
             "output": side(tokenizers.target, target[:-1]),
-            "steps": steps(known_probabilities, target, tokenizers.target),
-            "shapes": {kind: list(getattr(maps, kind).shape) for kind in KINDS},
+            "steps": [asdict(each) for each in alternatives(logits, target, pieces, ALTERNATIVES)],
+            "heads": {part: list(counts) for part, counts in maps.heads.items()},
+            "named": asdict(best) if best else None,
         }
 
 
-KINDS = ("encoder", "decoder", "cross")
+def maps_of(run: OpenRun, asked: Pair, translator: "Translator") -> Maps:
+    """Of one pass for all layers: the page asks for one after the other."""
+    key = asked.model_dump_json(include=set(Pair.model_fields))
+    if run.maps is None or run.maps[0] != key:
+        run.maps = key, attention_maps(translator.model, *pair_ids(translator, asked))
+    return run.maps[1]
 
 
-def steps(values: Tensor, target: Sequence[int], tokenizer: Tokenizer) -> list[dict[str, Any]]:
-    """[T, V] log-probabilities → for each position the likeliest pieces, the one that was taken,
-    its rank, and the entropy in bits.
-    """
-    count = min(ALTERNATIVES, values.size(1))
-    best, ids = values.topk(count)
-    taken = values.gather(1, torch.tensor(target)[:, None])  # [T, 1]
-    ranks = (values > taken).sum(1).tolist()
-    entropies = (-(values.exp() * values).nansum(1) / np.log(2.0)).tolist()
-    return [
-        {
-            "id": token,
-            "log_probability": float(value),
-            "rank": rank,
-            "entropy": entropy,
-            "top": [
-                {"id": each, "piece": piece, "log_probability": known_value}
-                for each, piece, known_value in zip(
-                    row, tokenizer.pieces(row), row_values, strict=True
-                )
-            ],
-        }
-        for token, value, rank, entropy, row, row_values in zip(
-            target, taken[:, 0].tolist(), ranks, entropies, ids.tolist(), best.tolist(), strict=True
-        )
-    ]
+def layer(run: OpenRun, asked: Layer) -> Tensor:
+    """The weights of one layer, [h, rows, columns]."""
+    with changed(run, asked) as translator:
+        maps = maps_of(run, asked, translator)
+        counts = maps.heads[asked.kind]
+        if asked.layer >= len(counts):
+            raise RequestError(f"{asked.kind} attention has {len(counts)} layers; reload the page")
+        weights: Tensor = getattr(maps, asked.kind)[asked.layer]
+        return weights[: counts[asked.layer]]
 
 
-def pair_ids(translator: "Translator", asked: Pair) -> tuple[list[int], list[int]]:
-    """Both sides with END, as models read them."""
-    tokenizers = translator.tokenizers
-    return (
-        [*known(asked.source, tokenizers.source), END],
-        [*known(asked.output, tokenizers.target), END],
-    )
+def weight(run: OpenRun, asked: Weight) -> dict[str, Any]:
+    """Every number behind one weight."""
+    with changed(run, asked) as translator:
+        head = Head(asked.kind, asked.layer, asked.head)
+        pair = pair_ids(translator, asked)
+        return asdict(numbers(translator.model, *pair, head, asked.query, asked.key))
 
 
-def maps_of(translator: "Translator", source: Sequence[int], target: Sequence[int]) -> Any:
-    from regard.inspect.maps import attention_maps
+def tree(run: OpenRun, asked: Sentence) -> dict[str, Any]:
+    """The search for a sentence with all that it considered."""
+    with changed(run, asked) as translator:
+        source, _ = source_ids(translator, asked.text)
+        if not source:
+            raise RequestError("the text is empty; give a sentence to search for")
+        prefix, search = prefix_ids(translator, asked), search_of(translator, asked)
+        engine, watch = Native(translator.model), Watch()
+        engine.watched(source, prefix, search, watch)
+        limit = engine.max_length(source, prefix, search)
+        found = grow(watch, Rules(search.beam_size, search.length_penalty, limit, END))
+        pieces = translator.tokenizers.target.pieces([node.token for node in found.nodes])
+        return asdict(replace(found, pieces=pieces))
 
-    return attention_maps(translator.model, source, target)
 
-
-def layer_map(run: OpenRun, asked: Layer) -> Tensor:
-    """[h, rows, columns] of one layer."""
+def positions(run: OpenRun, asked: Length) -> dict[str, Any]:
+    """The table of encodings and its dot products."""
     with run.translator(asked.step) as translator:
-        maps: Tensor = getattr(maps_of(translator, *pair_ids(translator, asked)), asked.kind)
-        if asked.layer >= len(maps):
-            raise RequestError(f"{asked.kind} attention has {len(maps)} layers; reload the page")
-        return maps[asked.layer]
+        return asdict(position_table(translator.model, asked.length))
+
+
+def importance(run: OpenRun, asked: Asked) -> dict[str, Any]:
+    """What `regard heads` measured of these weights, where it was run."""
+    return {"found": Run(run.folder).finding("heads")}

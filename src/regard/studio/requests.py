@@ -9,8 +9,8 @@ from regard.errors import RequestError
 # Pieces of a sentence: more is neither pleasant to look at nor quick to compute.
 LONGEST = 512
 
-Id = int
-Ids = list[Id]
+Ids = list[int]
+Part = Literal["encoder", "decoder", "cross"]
 
 
 class Asked(BaseModel):
@@ -22,7 +22,15 @@ class Asked(BaseModel):
     step: int = Field(0, ge=0)
 
 
-class Sentence(Asked):
+class Changed(Asked):
+    """What is done to the model before it answers."""
+
+    off: list[str] = Field(default=[], max_length=1_000)  # heads like "cross.1.3"
+    by: Literal["zero", "mean", "uniform"] = "zero"
+    positions: bool = True
+
+
+class Sentence(Changed):
     text: str = Field(max_length=20_000)
     prefix: Ids = Field(default=[], max_length=LONGEST)  # pieces the output begins with
     typed: str = Field(default="", max_length=1_000)  # words that come after them
@@ -30,7 +38,7 @@ class Sentence(Asked):
     length_penalty: float = Field(1.0, ge=0, le=10)
 
 
-class Pair(Asked):
+class Pair(Changed):
     """A source and an output as pieces, both without END."""
 
     source: Ids = Field(max_length=LONGEST)
@@ -38,8 +46,18 @@ class Pair(Asked):
 
 
 class Layer(Pair):
-    kind: Literal["encoder", "decoder", "cross"]
+    kind: Part
     layer: int = Field(ge=0)
+
+
+class Weight(Layer):
+    head: int = Field(ge=0)
+    query: int = Field(ge=0)
+    key: int = Field(ge=0)
+
+
+class Length(Asked):
+    length: int = Field(ge=2, le=LONGEST)
 
 
 Request = TypeVar("Request", bound=Asked)

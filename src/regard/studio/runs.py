@@ -12,6 +12,10 @@ from typing import TYPE_CHECKING, Any
 from regard.errors import RegardError, RequestError, RunError
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
+    from regard.inspect.heads import Head
+    from regard.inspect.maps import Maps
     from regard.tasks import Translator
 
 # Models kept in memory for each run: the run's own and the checkpoints looked at last.
@@ -38,6 +42,9 @@ class OpenRun:
         self._lock = threading.RLock()
         self._begun = threading.Lock()
         self._models: dict[tuple[int, int], Translator] = {}
+        # What was computed last and may be asked for again; for whoever holds a translator.
+        self.maps: tuple[str, Maps] | None = None
+        self.means: dict[int, dict[Head, Tensor]] = {}
 
     def describe(self) -> dict[str, Any]:
         """What the files say, without PyTorch."""
@@ -109,6 +116,7 @@ class OpenRun:
             while len(self._models) >= MODELS:
                 del self._models[next(iter(self._models))]
             self._models[step, changed] = load(self.folder, step)
+            self.maps, self.means = None, {}
         return self._models[step, changed]
 
 

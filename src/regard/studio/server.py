@@ -18,7 +18,7 @@ from starlette.staticfiles import StaticFiles
 from regard.errors import RegardError, RequestError
 from regard.studio.guard import Guard
 from regard.studio.metrics import read_on
-from regard.studio.requests import Asked, Layer, Pair, Sentence, checked
+from regard.studio.requests import Asked, Layer, Length, Pair, Sentence, Weight, checked
 from regard.studio.runs import OpenRun
 
 PAGE = Path(__file__).parent / "page"
@@ -95,7 +95,13 @@ def questions() -> dict[str, tuple[type[Asked], Answer]]:
     """What may be asked by its name; the answers need PyTorch."""
     from regard.studio import endpoints
 
-    return {"trace": (Pair, endpoints.trace)}
+    return {
+        "trace": (Pair, endpoints.trace),
+        "weight": (Weight, endpoints.weight),
+        "tree": (Sentence, endpoints.tree),
+        "positions": (Length, endpoints.positions),
+        "importance": (Asked, endpoints.importance),
+    }
 
 
 async def answered(request: Request) -> Response:
@@ -117,10 +123,10 @@ async def layer(request: Request) -> Response:
     values = await body(request)
 
     def work() -> tuple[bytes, list[int]]:
-        from regard.studio.endpoints import layer_map
+        from regard.studio import endpoints
 
         asked = checked(Layer, values)
-        weights = layer_map(run_of(request, asked.run), asked)
+        weights = endpoints.layer(run_of(request, asked.run), asked)
         return weights.numpy().astype("<f4").tobytes(), list(weights.shape)
 
     data, shape = await run_in_threadpool(work)

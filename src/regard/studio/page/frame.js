@@ -2,7 +2,7 @@
 
 import { css, isDark, table as colours } from "./colour.js";
 import { button, h } from "./dom.js";
-import { download, rect, text, toCsv, toPng, toSvg } from "./scene.js";
+import { download, text, toCsv, toPng, toSvg } from "./scene.js";
 
 export function inks() {
   const style = getComputedStyle(document.documentElement);
@@ -96,9 +96,7 @@ export function stacked(pictures, titles) {
   return { width, height, items };
 }
 
-function moved(item, right, down) {
+export function moved(item, right, down) {
   if (item.points) return { ...item, points: item.points.map(([x, y]) => [x + right, y + down]) };
   return { ...item, x: item.x + right, y: item.y + down };
 }
-
-export { moved, rect };

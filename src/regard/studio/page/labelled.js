@@ -19,7 +19,7 @@ function sourceSide({ source }) {
 }
 
 /** An output as it is predicted: row i is the position that predicts token i. */
-function predicted({ output }) {
+function predicts({ output }) {
   return {
     pieces: [...output.pieces.map(readable), END],
     words: output.words,
@@ -27,17 +27,8 @@ function predicted({ output }) {
   };
 }
 
-/** The same positions by the token each has read: one earlier. */
+/** The same positions by the token each has read, one earlier. So are the columns of a decoder. */
 function read({ output }) {
-  return {
-    pieces: [START, ...output.pieces.map(readable)],
-    words: [START, ...output.words.slice(0, -1)],
-    wordOf: [...output.word_of, -1],
-  };
-}
-
-/** Columns of decoder attention are the tokens that have been read. */
-function keys({ output }) {
   return {
     pieces: [START, ...output.pieces.map(readable)],
     words: output.words,
@@ -47,14 +38,14 @@ function keys({ output }) {
 
 export function sides(kind, trace, label) {
   if (kind === "encoder") return [sourceSide(trace), sourceSide(trace)];
-  const rows = label === "read" ? read(trace) : predicted(trace);
-  return [rows, kind === "decoder" ? keys(trace) : sourceSide(trace)];
+  const rows = label === "read" ? read(trace) : predicts(trace);
+  return [rows, kind === "decoder" ? read(trace) : sourceSide(trace)];
 }
 
 /** Which weights a state asks for: {layers, head, title}. */
 export function choice(state, trace) {
   const { kind, layer, head } = state;
-  const count = trace.shapes[kind]?.[0] ?? 0;
+  const count = trace.heads[kind]?.length ?? 0;
   const every = Array.from({ length: count }, (_, each) => each);
   if (!count) return { layers: [], head: -1, title: "no attention of this kind" };
   if (layer === -2) return { layers: every, head: -1, title: "mean of all heads" };
@@ -68,7 +59,7 @@ export function choice(state, trace) {
     return { layers: [last], head: -1, title: `mean of layer ${last + 1}` };
   }
   const at = Math.min(layer, count - 1);
-  const known = Math.min(head, trace.shapes[kind][1] - 1);
+  const known = Math.min(head, trace.heads[kind][at] - 1);
   const which = known < 0 ? "mean" : `head ${known + 1}`;
   return { layers: [at], head: known, title: `layer ${at + 1}, ${which}` };
 }
@@ -79,9 +70,16 @@ export async function chosenWeights(session, result, state, { layers, head }) {
   return meanOf(found.map((each) => headOf(each, head)));
 }
 
+/** How rows are called: as was chosen, or as suits the head that is shown. */
+export function rowLabel(state, trace) {
+  if (state.label !== "auto") return state.label;
+  const named = state.kind === "cross" && state.layer === -1 ? trace.named : null;
+  return named?.reading ?? "predicts";
+}
+
 /** What a Matrix shows. `rowPiece` and `colPiece` lead back from its cells to pieces. */
 export function spec(weights, state, trace) {
-  const [rows, cols] = sides(state.kind, trace, state.label);
+  const [rows, cols] = sides(state.kind, trace, rowLabel(state, trace));
   let matrix = weights;
   let rowLabels = rows.pieces;
   let colLabels = cols.pieces;
@@ -117,7 +115,7 @@ export function spec(weights, state, trace) {
 
 /** The cell of a spec in which a piece of the rows and one of the columns meet. */
 export function cellOf(shown, trace, state) {
-  const [rows, cols] = sides(state.kind, trace, state.label);
+  const [rows, cols] = sides(state.kind, trace, rowLabel(state, trace));
   const find = (pieces, piece, side) => {
     if (piece < 0) return -1;
     const same = pieces.indexOf(piece);

@@ -138,7 +138,7 @@ function turn(by) {
 
 function switchHead(number) {
   const { kind, layer, off } = store.state;
-  const heads = session.result.trace?.shapes[kind]?.[1] ?? 0;
+  const heads = session.result.trace?.heads[kind]?.[Math.max(0, layer)] ?? 0;
   if (number === 0) store.set({ off: [] });
   else if (number <= heads) {
     const name = `${kind}.${Math.max(0, layer)}.${number - 1}`;
@@ -147,11 +147,11 @@ function switchHead(number) {
 }
 
 function move(layers, heads) {
-  const shape = session.result.trace?.shapes[store.state.kind];
-  if (!shape?.[0]) return;
+  const counts = session.result.trace?.heads[store.state.kind];
+  if (!counts?.length) return;
   const clamp = (value, most) => Math.min(most - 1, Math.max(0, value));
-  const layer = clamp(Math.max(0, store.state.layer) + layers, shape[0]);
-  const head = clamp(Math.max(heads ? 0 : store.state.head, store.state.head) + heads, shape[1]);
+  const layer = clamp(Math.max(0, store.state.layer) + layers, counts.length);
+  const head = clamp(Math.max(heads ? 0 : store.state.head, store.state.head) + heads, counts[layer]);
   store.set({ layer, head: heads || store.state.head >= 0 ? head : store.state.head });
 }
 
@@ -163,7 +163,7 @@ const ACTIONS = {
   b: () => store.set({ view: "beam" }),
   e: () => save(current().view, "SVG"),
   w: () => store.set({ words: !store.state.words, row: -1, col: -1 }),
-  r: () => store.set({ label: store.state.label === "read" ? "predicted" : "read" }),
+  r: () => store.set({ label: store.state.label === "read" ? "predicts" : "read" }),
   j: () => move(1, 0),
   k: () => move(-1, 0),
   h: () => move(0, -1),

@@ -36,7 +36,7 @@ export function sentenceBar(session, root) {
     clearTimeout(timer);
     const text = source.value;
     if (text === store.state.text) return;
-    store.set({ text, prefix: [], typed: "", adopted: [], order: [], row: -1, col: -1 });
+    store.set({ text, prefix: [], typed: "", adopted: [], row: -1, col: -1 });
   }
 
   function update() {
@@ -58,7 +58,7 @@ export function sentenceBar(session, root) {
       found.length ? h("span", { class: "muted" }, "Held-out sentences:") : null,
       found.map((each) =>
         button(each.source, () => {
-          store.set({ text: each.source, prefix: [], typed: "", adopted: [], order: [], row: -1, col: -1 });
+          store.set({ text: each.source, prefix: [], typed: "", adopted: [], row: -1, col: -1 });
         }, { class: "example", title: `Reference: ${each.reference}` }),
       ),
     );
@@ -102,8 +102,6 @@ function chips(session) {
   if (state.adopted.length) chip("an output you chose", { adopted: [] });
   if (state.off.length) chip(`${state.off.length} ${state.off.length === 1 ? "head" : "heads"} off`, { off: [] });
   if (state.step) chip(`weights of step ${state.step.toLocaleString("en")}`, { step: 0 });
-  if (state.order.length) chip("words shuffled", { order: [] });
-  if (state.nopos) chip("positions removed", { nopos: false });
   const said = result.translation;
   if (said && !said.whole) found.push(h("span", { class: "muted" }, "Only the beginning fits."));
   else if (said && said.source.ids.length > said.usual) {

@@ -2,8 +2,8 @@
 
 import * as api from "./api.js";
 
-const ASKED_ANEW = ["text", "prefix", "typed", "adopted", "beam", "penalty", "step", "run", "view"];
-const CHANGES = ["off", "by", "order", "nopos"];
+const ASKED_ANEW = ["text", "prefix", "typed", "adopted", "beam", "penalty", "step", "run", "view", "against"];
+const CHANGES = ["off", "by"];
 
 /** Events: "runs" when their description changed, "grow" while a search goes on, "result". */
 export class Session extends EventTarget {
@@ -50,28 +50,34 @@ export class Session extends EventTarget {
     }
   }
 
-  /** Which runs the sentence goes through: the chosen one, or both where they are compared. */
+  /** Which models the sentence goes through: the chosen one, or two where they are compared. A
+   * single run is compared with itself at an earlier step.
+   */
   wanted() {
-    if (this.state.view === "compare") return this.runs.map((_, run) => run);
-    return [Math.min(this.state.run, this.runs.length - 1)];
+    const { run, step, view, against } = this.state;
+    const own = { slot: Math.min(run, this.runs.length - 1), run: Math.min(run, this.runs.length - 1), step };
+    if (view !== "compare") return [own];
+    if (this.runs.length > 1) return [own, { slot: 1 - own.slot, run: 1 - own.slot, step: 0 }];
+    const earlier = against || this.runs[0].checkpoints[0];
+    return earlier ? [own, { slot: 1, run: 0, step: earlier }] : [own];
   }
 
   refresh() {
     if (!this.runs.length) return;
-    for (const run of this.wanted()) {
-      const question = this.question(run);
+    for (const { slot, run, step } of this.wanted()) {
+      const question = this.question(slot, run, step);
       const key = JSON.stringify(question);
-      if (this.results[run]?.key !== key) this.ask(run, question, key);
+      if (this.results[slot]?.key !== key) this.ask(slot, question, key);
     }
   }
 
   /** All that an answer depends on. What was done to one model is not done to the other. */
-  question(run) {
-    const { text, step, prefix, typed, adopted, beam, penalty } = this.state;
+  question(slot, run, step) {
+    const { text, prefix, typed, adopted, beam, penalty } = this.state;
     const { beam_size, length_penalty } = this.runs[run];
-    const own = run === this.state.run;
+    const own = slot === Math.min(this.state.run, this.runs.length - 1);
     return {
-      model: { run, step: own ? step : 0 },
+      model: { run, step },
       changes: own ? this.changes() : {},
       sentence: {
         text,
@@ -89,12 +95,12 @@ export class Session extends EventTarget {
     return off.length ? { off, by } : {};
   }
 
-  async ask(run, question, key) {
-    this.results[run]?.stop.abort();
+  async ask(slot, question, key) {
+    this.results[slot]?.stop.abort();
     const stop = new AbortController();
-    const before = this.results[run];
+    const before = this.results[slot];
     const result = { key, question, stop, busy: true, problem: "", growing: [], before, layers: new Map() };
-    this.results[run] = result;
+    this.results[slot] = result;
     this.tell("grow");
     try {
       if (question.sentence.text.trim()) await this.fill(result, question, stop.signal);

@@ -14,7 +14,7 @@ export const DEFAULTS = Object.freeze({
   layer: -1, // -1 is the head named for alignment, -2 the mean of all
   head: -1, // -1 is the mean of the layer
   words: true,
-  label: "predicted",
+  label: "auto", // of rows: "predicts", "read", or as suits the head
   scale: "fixed",
   specials: true,
   mass: 100,
@@ -24,8 +24,8 @@ export const DEFAULTS = Object.freeze({
   col: -1,
   smooth: 0.6,
   log: false,
-  order: [], // of the words, when they are shuffled
-  nopos: false,
+  against: 0, // the checkpoint a single run is compared with
+  shuffle: 1, // which of the orders of the words is tried
 });
 
 /** The state in a hash; what it does not name, or names wrongly, is as by default. */

@@ -2,7 +2,7 @@
 
 import { button, h, replace, segmented, select, slider, toggle } from "../dom.js";
 import { heading, inks, legend } from "../frame.js";
-import { KINDS, cellOf, choice, chosenWeights, sides, spec } from "../labelled.js";
+import { KINDS, cellOf, choice, chosenWeights, rowLabel, sides, spec } from "../labelled.js";
 import { Matrix } from "../matrix.js";
 import { summary } from "../weights.js";
 
@@ -79,7 +79,7 @@ export function alignment(session) {
 
   function drawControls(trace) {
     const { state } = store;
-    const kinds = KINDS.filter(([kind]) => trace.shapes[kind][0]);
+    const kinds = KINDS.filter(([kind]) => trace.heads[kind]?.length);
     replace(
       controls,
       kinds.length > 1 && segmented("Attention", kinds, state.kind, (kind) => store.set({ kind, layer: -1, head: -1, row: -1, col: -1 })),
@@ -92,10 +92,10 @@ export function alignment(session) {
         segmented(
           "Row is",
           [
-            ["predicted", "predicted", "The token this position predicts"],
+            ["predicts", "predicted", "The token this position predicts"],
             ["read", "read", "The token this position has just read: one earlier"],
           ],
-          state.label,
+          rowLabel(state, trace),
           (label) => store.set({ label }),
         ),
       segmented("Colour", [["fixed", "0 to 1"], ["row", "row’s largest"]], state.scale, (scale) => store.set({ scale })),
@@ -117,7 +117,7 @@ export function alignment(session) {
 
   function drawSide(weights, trace, chosen) {
     const { state } = store;
-    const [, cols] = sides(state.kind, trace, state.label);
+    const [, cols] = sides(state.kind, trace, rowLabel(state, trace));
     const special = new Set(
       cols.pieces.flatMap((piece, at) => (cols.wordOf[at] < 0 || /^\p{P}+$/u.test(piece) ? [at] : [])),
     );
@@ -128,7 +128,7 @@ export function alignment(session) {
       h("span", {}, `Shown: ${chosen.title}. `),
       REASONS[state.kind],
       h("span", {}, ` A row spreads over ${(2 ** entropy).toFixed(1)} tokens on average; ${(100 * sunk).toFixed(0)} % of the weight lies on ends and punctuation, where heads rest when they have nothing to do.`),
-      state.kind === "cross" && named && h("span", {}, ` ${named.reason}`),
+      state.kind === "cross" && named && state.layer === -1 && h("span", {}, ` Compared with word alignments found without any network, it errs least of all heads: error rate ${named.aer.toFixed(2)}, sharpness ${named.sharpness.toFixed(2)}.`),
       legend("0", state.scale === "fixed" ? "1" : "row’s largest"),
     );
   }
@@ -194,10 +194,10 @@ export function alignment(session) {
 
 /** Every head, the means, and the one that is named, as options of a list. */
 export function headOptions(state, trace) {
-  const [layers, heads] = trace.shapes[state.kind];
-  const options = [["-1.-1", state.kind === "cross" && trace.named ? "Best aligned head" : "Usual"]];
-  if (layers * heads > 1) options.push(["-2.-1", "Mean of all"]);
-  for (let layer = 0; layer < layers; layer += 1) {
+  const counts = trace.heads[state.kind];
+  const options = [["-1.-1", state.kind === "cross" && trace.named ? `Layer ${trace.named.layer + 1}, head ${trace.named.head + 1}: aligns best` : `Layer ${Math.max(0, counts.length - 2) + 1}, mean (usual)`]];
+  if (counts.reduce((sum, count) => sum + count, 0) > 1) options.push(["-2.-1", "Mean of all"]);
+  for (const [layer, heads] of counts.entries()) {
     if (heads > 1) options.push([`${layer}.-1`, `Layer ${layer + 1}, mean`]);
     for (let head = 0; head < heads; head += 1) {
       options.push([`${layer}.${head}`, `Layer ${layer + 1}, head ${head + 1}`]);

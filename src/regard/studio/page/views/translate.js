@@ -113,9 +113,9 @@ export function translate(session) {
       h(
         "ol",
         { class: "candidates" },
-        step.top.map((each) => {
+        step.choices.map((each) => {
           const end = each.piece === "</s>";
-          const taken = each.id === step.id;
+          const taken = each.token === step.token;
           return h(
             "li",
             { class: taken ? "taken" : "" },
@@ -125,11 +125,11 @@ export function translate(session) {
                 type: "button",
                 disabled: end || taken,
                 title: taken ? "The token that was taken" : end ? "The output would end here" : "Go on with this token",
-                on: { click: () => go(each.id) },
+                on: { click: () => go(each.token) },
               },
               h("span", { class: "piece", dir: "auto" }, end ? END : readable(each.piece)),
-              h("span", { class: "bar" }, h("span", { style: { width: `${100 * Math.exp(each.log_probability)}%` } })),
-              h("span", { class: "share" }, percent(each.log_probability)),
+              h("span", { class: "bar" }, h("span", { style: { width: `${100 * each.probability}%` } })),
+              h("span", { class: "share" }, percent(Math.log(each.probability))),
             ),
           );
         }),
@@ -216,7 +216,7 @@ function table({ result }) {
   if (!result.trace) return null;
   const pieces = [...result.trace.output.pieces, "</s>"];
   const head = ["token", "log_probability", "rank", "entropy_bits"];
-  for (let at = 1; at <= 8; at += 1) head.push(`candidate_${at}`, `log_probability_${at}`);
+  for (let at = 1; at <= 8; at += 1) head.push(`candidate_${at}`, `probability_${at}`);
   return [
     head,
     ...result.trace.steps.map((step, at) => [
@@ -224,7 +224,7 @@ function table({ result }) {
       step.log_probability,
       step.rank + 1,
       step.entropy,
-      ...step.top.flatMap((each) => [each.piece, each.log_probability]),
+      ...step.choices.flatMap((each) => [each.piece, each.probability]),
     ]),
     ["sum", total(result.trace)],
   ];
