@@ -5,7 +5,7 @@ import { css, ink, isDark, shade, table } from "./colour.js";
 import { h, replace } from "./dom.js";
 import * as scene from "./scene.js";
 
-const LARGEST = 44;
+const LARGEST = 56;
 const SMALLEST = 3;
 // Numbers fit into cells of this size, labels beside cells of that.
 const FOR_NUMBERS = 28;

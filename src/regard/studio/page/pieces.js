@@ -27,3 +27,9 @@ export function percent(logProbability) {
   if (share >= 0.1) return `${share.toFixed(1)} %`;
   return "< 0.1 %";
 }
+
+/** A log-probability or a score, with a minus sign that is one. */
+export function fixed(value, digits = 3) {
+  const text = Math.abs(value).toFixed(digits);
+  return value < 0 && Number(text) !== 0 ? `−${text}` : text;
+}

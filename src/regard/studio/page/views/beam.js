@@ -4,7 +4,7 @@ import { ask } from "../api.js";
 import { css, ink as inkOn, isDark, shade, table as colourTable } from "../colour.js";
 import { button, h, replace, slider, svg, toggle } from "../dom.js";
 import { heading, inks, legend } from "../frame.js";
-import { END, percent, plain, readable } from "../pieces.js";
+import { END, fixed, percent, plain, readable } from "../pieces.js";
 import * as pictures from "../scene.js";
 import { neighbour, pathTo, placed, reranked } from "../treeplace.js";
 
@@ -176,7 +176,7 @@ export function beam(session) {
       h("p", { class: "big", dir: "auto" }, text || "(nothing)", chosen.token === END_ID ? " ∎" : " …"),
       h("dl", { class: "facts" },
         h("dt", {}, "probability of this token"), h("dd", {}, percent(chosen.log_probability)),
-        h("dt", {}, "log-probability so far"), h("dd", {}, chosen.total.toFixed(3)),
+        h("dt", {}, "log-probability so far"), h("dd", {}, fixed(chosen.total)),
         h("dt", {}, "rank at its step"), h("dd", {}, chosen.rank + 1),
         h("dt", {}, chosen.fate), h("dd", {}, chosen.why)),
       button(chosen.fate === "finished" ? "Look at this output in every view" : "Go on from here", () => take(chosen), {}),
@@ -197,7 +197,7 @@ export function beam(session) {
         const path = pathTo(place.byId, node.id).filter((each) => each.token !== END_ID);
         const ids = path.map((each) => each.token);
         return h("li", { class: String(ids) === now ? "taken" : "" },
-          h("span", { class: "score" }, node.score.toFixed(3)),
+          h("span", { class: "score" }, fixed(node.score)),
           button(plain(path.map((each) => each.piece)) || "(nothing)", () => store.set({ adopted: ids }), { class: "plain", dir: "auto" }));
       })),
       h("p", { class: "muted small" }, "Score: log-probability ÷ length to the power of the penalty. At 0 the shortest has it easiest."),

@@ -4,6 +4,7 @@ import { h, replace, segmented } from "../dom.js";
 import { heading, inks, legend, stacked } from "../frame.js";
 import { choice, chosenWeights, spec } from "../labelled.js";
 import { Matrix } from "../matrix.js";
+import { fixed } from "../pieces.js";
 import { total } from "../session.js";
 
 export function compare(session) {
@@ -85,7 +86,7 @@ export function compare(session) {
     const { trace } = result;
     replace(each.output, trace.output.text || "(nothing)");
     const chosen = choice(state, trace);
-    const sure = (total(trace) / trace.steps.length).toFixed(3);
+    const sure = fixed(total(trace) / trace.steps.length);
     replace(each.note, `Log-probability a token ${sure}. `, chosen.layers.length ? `Shown: ${chosen.title}.` : "It has no attention: all it knows of the source is one vector.");
     each.matrix.element.hidden = !chosen.layers.length;
     if (!chosen.layers.length) return;

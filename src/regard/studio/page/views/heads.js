@@ -8,6 +8,7 @@ import { button, h, replace, segmented } from "../dom.js";
 import { heading, legend, moved, stacked } from "../frame.js";
 import { KINDS, spec } from "../labelled.js";
 import { Matrix } from "../matrix.js";
+import { fixed } from "../pieces.js";
 import { headOf, summary } from "../weights.js";
 
 const WAYS = [
@@ -194,7 +195,7 @@ export function heads(session) {
         h({ same: "span", gone: "del", new: "ins" }[kind], {}, `${words.join(" ")} `))),
       h("p", { class: "small" },
         "Log-probability of the first translation: ",
-        h("strong", { "data-change": change }, `${usual.then.toFixed(3)} → ${usual.now.toFixed(3)}`),
+        h("strong", { "data-change": change }, `${fixed(usual.then)} → ${fixed(usual.now)}`),
         h("span", { class: "muted" }, ` (${times(change)})`)),
     );
   }

@@ -159,11 +159,11 @@ export function numbers(session) {
         "What leaves the layer",
         found.projected.length === found.output.length && scale === 1
           ? "A recurrent decoder takes this mean as it is: the context of the step."
-          : "The outputs of all heads are joined and multiplied by one matrix. This head’s share, and the rest with the bias, add up to what the layer gives.",
+          : "The outputs of all heads are joined and multiplied by one matrix. This head’s share, and all others’ with the bias, add up to what the layer gives.",
         null,
         scale !== 1 && vectors([
           { name: "this head", values: found.contribution },
-          { name: "other heads", values: found.projected.map((value, at) => value - found.contribution[at]) },
+          { name: "all others", values: found.projected.map((value, at) => value - found.contribution[at]) },
           { name: "the layer", values: found.projected, strong: true },
         ]),
       ),

@@ -77,7 +77,8 @@ export function positions(session) {
       } }));
     }
     replace(said, KINDS[found.kind]);
-    const labels = (count) => Array.from({ length: count }, (_, at) => String(at));
+    // Every eighth is enough to count by.
+    const labels = (count) => Array.from({ length: count }, (_, at) => (at % 8 ? "" : String(at)));
     const most = Math.max(...found.table.flat().map(Math.abs), 1e-9);
     table.show({ rows: length, cols: width, data: Float32Array.from(found.table.flat()), rowLabels: labels(length), colLabels: labels(width), scales: new Float32Array(length).fill(most), signed: true, most: 14 });
     const high = Math.max(...found.dots.flat().map(Math.abs), 1e-9);
@@ -143,6 +144,7 @@ export function positions(session) {
       h("table", { class: "said" },
         h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "sentence"), h("th", { scope: "col" }, "with positions"), h("th", { scope: "col" }, "positions removed"))),
         h("tbody", {}, texts.map((each, at) => h("tr", {}, h("th", { scope: "row", dir: "auto" }, each), cells[at])))),
+      h("p", { class: "muted small" }, "Without positions the encoder sees a bag of words: whatever their order, it says the same."),
       button("Shuffle the words again", () => store.set({ shuffle: shuffle + 1 })),
     );
     for (const [at, each] of texts.entries()) {

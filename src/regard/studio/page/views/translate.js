@@ -2,7 +2,7 @@
 
 import { button, h, replace } from "../dom.js";
 import { heading, inks } from "../frame.js";
-import { END, percent, plain, readable } from "../pieces.js";
+import { END, fixed, percent, plain, readable } from "../pieces.js";
 import { rect, text } from "../scene.js";
 import { total } from "../session.js";
 
@@ -170,7 +170,7 @@ export function translate(session) {
           h(
             "li",
             { class: String(each.ids) === now ? "taken" : "" },
-            h("span", { class: "score" }, each.score.toFixed(3)),
+            h("span", { class: "score" }, fixed(each.score)),
             button(each.text || "(nothing)", () => store.set({ adopted: each.ids }), {
               class: "plain",
               dir: "auto",
