@@ -40,7 +40,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "recipe": {"models"},
     "checkpoint": {"recipe", "text", "models"},
     "plan": {"devices", "checkpoint", "recipe", "models"},
-    "evaluate": {"decode", "data", "objectives", "text"},
+    "evaluate": {"decode", "data", "objectives", "text", "inspect"},
     "search": {"decode", "text"},
     "engines": {"checkpoint", "search", "hypothesis", "decode", "text", "data", "inspect"},
     "tasks": {

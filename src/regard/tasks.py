@@ -23,7 +23,7 @@ from regard.text.tokenizer import END, START, Tokenizers
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from regard.inspect.alignments import HeadScore
+    from regard.inspect.alignments import Aligners, HeadScore
     from regard.inspect.alternatives import Position
     from regard.inspect.heads import Head, How
     from regard.inspect.maps import Labels, Maps
@@ -212,22 +212,28 @@ class Translator:
         return replace(maps, labels=labels(self.tokenizers, source_ids, output_ids))
 
     @cached_property
-    def aligner(self) -> "HeadScore | None":
-        """The head that was found to align best, where it was looked for."""
+    def aligners(self) -> "Aligners | None":
+        """The heads by how well they align words, where that was measured."""
         from regard.checkpoint import Run
         from regard.inspect.alignments import Aligners
 
         found = Run(self.folder).finding("alignment") if self.folder else None
-        return Aligners.from_json(found).best_head if found else None
+        return Aligners.from_json(found) if found else None
+
+    @property
+    def aligner(self) -> "HeadScore | None":
+        """The single head that aligns best."""
+        return self.aligners.best_head if self.aligners else None
 
     def align(self, source: str, output: str | Sequence[int]) -> Alignment:
-        """Which source words each word of an output looks at: by the head that aligns best, or by
-        the mean of a layer where none was named.
+        """Which source words each word of an output looks at: by the head, or mean of heads, that
+        aligns best, or by the mean of a layer where that was not measured.
         """
-        maps, best = self.maps(source, output), self.aligner
-        if best is None:
+        maps = self.maps(source, output)
+        if self.aligners is None:
             matrix = maps.matrix("cross", max(0, len(maps.cross) - 2), words=True)
         else:
+            best = self.aligners.best
             matrix = maps.matrix("cross", best.layer, best.head, best.reading, words=True)
         return Alignment(matrix.columns, matrix.rows, matrix.weights)
 

@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from regard.data.batch import batch_pairs
-from regard.inspect.maps import Maps, attention_maps, merge_words, recording
+from regard.inspect.maps import Labels, Maps, attention_maps, merge_words, recording
 from regard.layers.attention import MultiHeadAttention
 from regard.models.recurrent import Recurrent, RecurrentConfig
 from regard.models.transformer import Transformer, TransformerConfig
@@ -187,3 +187,44 @@ def test_a_reversed_phrase_shows_as_a_reversed_diagonal() -> None:
     pieces = torch.tensor([[0, 0, 1.0], [0, 0, 1], [0, 1, 0], [0, 1, 0], [1, 0, 0]])
     found = merge_words(pieces, [0, 0, 1, 1, 2], [0, 1, 2])
     assert found.argmax(1).tolist() == [2, 1, 0]
+
+
+def test_a_row_may_be_called_by_what_it_read_or_by_what_it_predicts() -> None:
+    labels = Labels(
+        source=["▁a", "b", "▁c", "</s>"],
+        source_word=[0, 0, 1, -1],
+        source_words=["ab", "c"],
+        predicts=["▁x", "▁y", "</s>"],
+        predicts_word=[0, 1, -1],
+        read=["<s>", "▁x", "▁y"],
+        read_word=[-1, 0, 1],
+        target_words=["x", "y"],
+    )
+    torch.manual_seed(0)
+    cross = torch.rand(2, 2, 3, 4).softmax(-1)
+    decoder = torch.rand(2, 2, 3, 3).softmax(-1)
+    maps = Maps(torch.zeros(1, 2, 4, 4), decoder, cross, labels)
+    pieces = maps.matrix("cross", 1, 0)
+    assert (pieces.rows, pieces.columns) == (labels.predicts, labels.source)
+    assert pieces.weights == cross[1, 0].tolist()
+    assert maps.matrix("cross", 1, 0, "read").rows == labels.read
+    predicts = maps.matrix("cross", 1, 0, words=True)
+    read = maps.matrix("cross", 1, 0, "read", words=True)
+    assert predicts.rows == read.rows == ["x", "y"]
+    # Word x is predicted in row 0 and read in row 1.
+    assert predicts.weights[0][1] == pytest.approx(float(cross[1, 0, 0, 2]))
+    assert read.weights[0][1] == pytest.approx(float(cross[1, 0, 1, 2]))
+    own = maps.matrix("decoder", 0, 1)
+    assert (own.rows, own.columns) == (labels.predicts, labels.read)
+    everything = torch.tensor(maps.matrix("cross").weights)
+    assert_close(everything, cross.mean((0, 1)))
+    assert maps.matrix("encoder", 0, words=True).columns == ["ab", "c"]
+
+
+def test_heads_that_are_gone_do_not_dilute_a_mean() -> None:
+    model = build(cross_heads=(4, 1, 2))
+    maps = attention_maps(model, SOURCE, OUTPUT)
+    assert maps.heads["cross"] == [4, 1, 2]
+    assert maps.cross.shape == (3, 4, 4, 5)
+    assert_close(maps.alignment(), maps.cross[1, 0])
+    assert_close(maps.weights("cross").sum(-1), torch.ones(4))

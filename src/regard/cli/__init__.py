@@ -28,7 +28,9 @@ COMMANDS = {
     """,
     "translate": "Translate texts, or every line of standard input.",
     "evaluate": "Score a run: BLEU, chrF, TER, exact matches.",
-    "attend": "Show which source words each word of a translation looks at.",
+    "attend": "Show what attends to what in a translation: any layer, any head, or the alignment.",
+    "heads": "Show what a model loses without each of its attention heads.",
+    "prune": "Write a smaller run without the heads that are missed least.",
     "studio": "Open a page on a run: translations, attention, heads, beam, training curves.",
     "export": "Write a run in the form of another program: CTranslate2.",
     "show": "Sizes, parameters, scores and provenance of a run or a recipe.",
@@ -38,6 +40,8 @@ COMMANDS = {
 for _order, (_name, _help) in enumerate(COMMANDS.items()):
     app.command(f"regard.cli.{_name}:{_name}", name=_name, help=_help, sort_key=_order)
 INSPECT = {
+    "alignment": "Find the attention head that aligns words best.",
+    "positions": "Show the encoding of positions and its dot products.",
     "gradients": "Show how far back a recurrent decoder feels its losses.",
 }
 _inspect = App(

@@ -1,12 +1,74 @@
-"""regard attend: which source words each word of a translation looks at."""
+"""regard attend: what attends to what in a translation."""
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter
+
+if TYPE_CHECKING:
+    from regard.inspect.heads import Head
+    from regard.inspect.maps import Maps, Matrix
+    from regard.tasks import Translator
+
+
+@dataclass
+class MapFlags:
+    """Which map to show; without any of these, the one that aligns words best.
+
+    Parameters
+    ----------
+    part
+        cross: output to source; encoder: source to source; decoder: output to output so far.
+    layer
+        Counted from 0; the mean of all layers if it is left out.
+    head
+        Counted from 0; the mean of all heads if it is left out.
+    pieces
+        Rows and columns for pieces, not for whole words.
+    read
+        Call a row by the piece that was read there, not by the one that is predicted.
+    """
+
+    part: Literal["cross", "encoder", "decoder"] | None = None
+    layer: int | None = None
+    head: int | None = None
+    pieces: bool = False
+    read: bool = False
+
+
+@dataclass
+class FileFlags:
+    """Files to write.
+
+    Parameters
+    ----------
+    html
+        One page with all layers and heads, which needs no network.
+    svg
+        The map as a drawing.
+    png
+        The map as a picture.
+    csv
+        The map as numbers.
+    """
+
+    html: Path | None = None
+    svg: Path | None = None
+    png: Path | None = None
+    csv: Path | None = None
 
 
 def attend(
-    run: Path, text: str, /, *, output: str | None = None, picture: Path | None = None
+    run: Path,
+    text: str,
+    /,
+    *,
+    output: str | None = None,
+    which: Annotated[MapFlags | None, Parameter(name="*")] = None,
+    files: Annotated[FileFlags | None, Parameter(name="*")] = None,
 ) -> None:
-    """Show the alignment matrix of a translation in the terminal.
+    """Show what attends to what in a translation, as a heat map in the terminal.
 
     Parameters
     ----------
@@ -16,30 +78,89 @@ def attend(
         A sentence to translate.
     output
         A translation to look at instead of the model's own.
-    picture
-        A file to draw the matrix to, by its ending: .png, .svg or .pdf.
     """
     from rich.console import Console
 
     from regard.errors import RequestError
-    from regard.inspect.figures import save_matrix, terminal_matrix
+    from regard.inspect.figures import terminal_matrix
     from regard.tasks import Translator
 
     if not text.strip():
         raise RequestError("the text is empty; give a sentence to look at")
-    if picture is not None and picture.suffix not in (".png", ".svg", ".pdf"):
-        raise RequestError(f"{picture}: not a kind of picture; end the name in .png, .svg or .pdf")
     translator = Translator.load(run)
-    found = translator.align(text, output or translator.translate([text])[0])
-    if found.weights and not found.pairs():
+    said = output or translator.translations([text], translator.search)[0][0].ids
+    maps = translator.maps(text, said)
+    if not any(map(len, (maps.encoder, maps.decoder, maps.cross))):
         raise RequestError(f"{run}: this model has no attention to look at; train one that has")
+    chosen = which or MapFlags()
+    name, matrix = chosen_map(translator, maps, chosen)
     console = Console(highlight=False)
-    console.print(" ".join(found.target_words) + "\n", markup=False)
+    console.print(" ".join(maps.labels.target_words), markup=False, soft_wrap=True)
+    console.print(f"{name}\n", style="dim", markup=False)
     console.print(
-        terminal_matrix(found.source_words, found.target_words, found.weights),
+        terminal_matrix(matrix.columns, matrix.rows, matrix.weights),
         no_wrap=True,
         overflow="ignore",
         crop=False,
     )
-    if picture is not None:
-        save_matrix(found.source_words, found.target_words, found.weights, picture)
+    write_files(files or FileFlags(), matrix, maps, first_head(translator, maps, chosen))
+
+
+def chosen_map(translator: "Translator", maps: "Maps", which: MapFlags) -> tuple[str, "Matrix"]:
+    """The map with what it is called."""
+    from regard.errors import RequestError
+    from regard.inspect.heads import choose_heads
+
+    best = translator.aligners.best if translator.aligners else None
+    part, layer, head = which.part or "cross", which.layer, which.head
+    reading: Literal["read", "predicts"] = "read" if which.read else "predicts"
+    spec = ".".join("*" if each is None else str(each) for each in (part, layer, head))
+    choose_heads(translator.model, [spec])  # says so if there is none
+    if which.part is None and layer is None and head is None:
+        if best is None:
+            layer = max(0, len(maps.cross) - 2)
+            name = f"the mean of cross.{layer}; `regard inspect alignment` finds what aligns best"
+        else:
+            layer, head, reading = best.layer, best.head, best.reading
+            name = f"{best.name()}, which aligns best ({best})"
+    elif head is None:
+        name = f"the mean of {part}" + ("" if layer is None else f".{layer}")
+    elif layer is None:
+        raise RequestError(f"--head {head}: say of which layer, with --layer")
+    else:
+        name = f"{part}.{layer}.{head}"
+    return name, maps.matrix(part, layer, head, reading, words=not which.pieces)
+
+
+def first_head(translator: "Translator", maps: "Maps", which: MapFlags) -> "Head":
+    """The head that a page with all of them opens with."""
+    from regard.inspect.heads import Head
+
+    if which == MapFlags() and (best := translator.aligner) is not None:
+        return Head("cross", best.layer or 0, best.head or 0)
+    part = which.part or ("cross" if len(maps.cross) else "encoder")
+    return Head(part, which.layer or 0, which.head or 0)
+
+
+def write_files(files: FileFlags, matrix: "Matrix", maps: "Maps", shown: "Head") -> None:
+    from regard.errors import RequestError
+    from regard.inspect.figures import save_csv, save_matrix
+    from regard.inspect.page import save_page
+
+    for path, ending in ((files.svg, ".svg"), (files.png, ".png")):
+        if path is not None and path.suffix != ending:
+            raise RequestError(
+                f"{path}: --{ending[1:]} writes such a file; end the name in {ending}"
+            )
+    try:
+        for picture in (files.svg, files.png):
+            if picture is not None:
+                save_matrix(matrix, picture)
+        if files.csv is not None:
+            save_csv(matrix, files.csv)
+        if files.html is not None:
+            save_page(maps, shown, files.html)
+    except OSError as error:
+        raise RequestError(
+            f"{error.filename}: cannot be written ({error.strerror}); choose another name"
+        ) from None

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
+from regard.cli.heads import HeadFlags, switched
+
 if TYPE_CHECKING:
     from regard.evaluate.scores import Score
     from regard.tasks import Translator
@@ -24,6 +26,7 @@ def evaluate(
     length_penalty: float | None = None,
     bootstrap: int = 1000,
     output: Path | None = None,
+    heads: Annotated[HeadFlags | None, Parameter(name="*")] = None,
     as_json: Annotated[bool, Parameter(name="--json")] = False,
     engine: Literal["auto", "torch", "ctranslate2"] = "auto",
     int8: bool = False,
@@ -69,7 +72,8 @@ def evaluate(
     if length_penalty is not None:
         search = replace(search, length_penalty=length_penalty)
     translator.search = search
-    hypotheses, seconds = timed_translations(translator, sources)
+    with switched(translator, run, heads):
+        hypotheses, seconds = timed_translations(translator, sources)
     if output is not None:
         output.write_text("".join(line + "\n" for line in hypotheses), encoding="utf-8")
     say("Scoring …")

@@ -84,3 +84,104 @@ def measure(folder: Path, sentences: int) -> "GradientFlow":
                 flow.add(norms)
             bar.advance(bar.task_ids[0])
     return flow
+
+
+def alignment(
+    run: Path,
+    /,
+    *,
+    sentences: int = 100,
+    as_json: Annotated[bool, Parameter(name="--json")] = False,
+) -> None:
+    """Rank the cross-attention heads of a model by how well they align words.
+
+    They are compared with the links that IBM Model 1 finds in the training pairs: AER is 0 where a
+    head finds the same. The ranking is kept in the run, as alignment.json; `regard translate
+    --align` and `regard attend` use the best. Training does this at its end.
+
+    Parameters
+    ----------
+    run
+        A run folder.
+    sentences
+        How many validation sentences to compare on.
+    as_json
+        One object with all figures.
+    """
+    from dataclasses import asdict
+
+    from regard.checkpoint import Run
+    from regard.cli.display import results, say
+    from regard.errors import RequestError
+    from regard.training import card
+    from regard.training.alignment import find_aligners
+    from regard.training.held_out import held_out_pairs
+
+    if sentences < 1:
+        raise RequestError(f"--sentences {sentences}: give at least one sentence to compare on")
+    opened = Run.open(run)
+    recipe, tokenizers = opened.recipe(), opened.tokenizers()
+    model = opened.model(tokenizers)
+    say("Aligning words by IBM Model 1, then by every head …")
+    found = find_aligners(recipe, model, tokenizers, held_out_pairs(recipe), sentences)
+    if found is None:
+        raise RequestError(f"{run}: this model attends to no source; train one that does")
+    opened.save_finding("alignment", asdict(found))
+    card.name_aligners(opened, found)
+    if as_json:
+        results(json.dumps(asdict(found), indent=2))
+        return
+    results(f"{'head':<22}{'row is of the word it':<24}{'AER':>6}{'sharpness':>12}")
+    for each in found.scores:
+        reading = "predicts" if each.reading == "predicts" else "has read"
+        results(f"{each.name():<22}{reading:<24}{each.aer:>6.3f}{each.sharpness:>12.3f}")
+    say(f"{found.summary()}.")
+
+
+def positions(
+    run: Path,
+    /,
+    *,
+    length: int = 60,
+    picture: Path | None = None,
+    as_json: Annotated[bool, Parameter(name="--json")] = False,
+) -> None:
+    """Show the encoding of positions as a heat map, and the dot products of positions.
+
+    Parameters
+    ----------
+    run
+        A run folder of a Transformer.
+    length
+        How many positions.
+    picture
+        A file to draw both to, by its ending: .png, .svg or .pdf.
+    as_json
+        One object with all figures.
+    """
+    from dataclasses import asdict
+
+    from rich.console import Console
+
+    from regard.checkpoint import Run
+    from regard.cli.display import results
+    from regard.errors import RequestError
+    from regard.inspect.figures import save_positions, terminal_heat
+    from regard.inspect.positions import position_table
+
+    if not 1 <= length <= 2000:
+        raise RequestError(f"--length {length}: choose from 1 to 2000 positions")
+    if picture is not None and picture.suffix not in (".png", ".svg", ".pdf"):
+        raise RequestError(f"{picture}: not a kind of picture; end the name in .png, .svg or .pdf")
+    opened = Run.open(run)
+    found = position_table(opened.model(opened.tokenizers()), length)
+    if as_json:
+        results(json.dumps(asdict(found)))
+    else:
+        console = Console(highlight=False)
+        console.print(f"{found.kind} positions 0 to {length - 1}, down; dimensions, across")
+        console.print(terminal_heat(found.table), no_wrap=True, overflow="ignore", crop=False)
+        console.print("dot products of positions")
+        console.print(terminal_heat(found.dots), no_wrap=True, overflow="ignore", crop=False)
+    if picture is not None:
+        save_positions(found, picture)

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
+from regard.cli.heads import HeadFlags, switched
+
 if TYPE_CHECKING:
     from regard.search import Search
     from regard.tasks import Translation, Translator
@@ -75,6 +77,8 @@ def translate(
     *,
     search: Annotated[SearchFlags | None, Parameter(name="*")] = None,
     prefix: str | None = None,
+    align: bool = False,
+    heads: Annotated[HeadFlags | None, Parameter(name="*")] = None,
     as_json: Annotated[bool, Parameter(name="--json")] = False,
     device: str = "auto",
     engine: Literal["auto", "torch", "ctranslate2"] = "auto",
@@ -90,6 +94,8 @@ def translate(
         Texts to translate; without any, lines are read from standard input.
     prefix
         Words that every output begins with.
+    align
+        Word alignments instead of texts, like 0-0 1-2: source word, target word, from 0.
     as_json
         One object a line: text, score, tokens, log-probabilities, alignment.
     device
@@ -109,13 +115,20 @@ def translate(
     live = not texts and sys.stdin.isatty()
     # A bar only where it stands alone: not between the results on the same screen.
     aside = not texts and not sys.stdout.isatty()
-    with progress_bar("translated", None) if aside else nullcontext() as bar:
+    with (
+        switched(translator, run, heads),
+        progress_bar("translated", None) if aside else nullcontext() as bar,
+    ):
         for chunk in chunks(texts or lines(), 1 if live else LINES_AT_ONCE):
             prefixes = [prefix] * len(chunk) if prefix else []
             if as_json or chosen.n_best > 1:
                 found = translator.translations(chunk, chosen, prefixes)
                 for text, each in zip(chunk, found, strict=True):
                     show(text, each, translator, as_json)
+            elif align:
+                found = translator.translations(chunk, chosen, prefixes)
+                for text, each in zip(chunk, found, strict=True):
+                    results(pharaoh(text, each[0], translator))
             else:
                 results("\n".join(translator.texts(chunk, chosen, prefixes)))
             sys.stdout.flush()
@@ -158,9 +171,15 @@ def show(
     results(json.dumps({"source": text, **best}, ensure_ascii=False))
 
 
+def pharaoh(text: str, translation: "Translation", translator: "Translator") -> str:
+    """0-0 1-2: the format of the Pharaoh decoder, which other tools read."""
+    links = translator.align(text, translation.ids).pairs() if translation.ids else []
+    return " ".join(f"{source}-{target}" for source, target in sorted(links))
+
+
 def facts(text: str, translation: "Translation", translator: "Translator") -> dict[str, object]:
     """What a program may want to know; words are aligned as (source, target)."""
-    alignment = translator.align(text, translation.text).pairs() if translation.text else []
+    alignment = translator.align(text, translation.ids).pairs() if translation.text else []
     return {
         "text": translation.text,
         "score": translation.score,

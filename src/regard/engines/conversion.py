@@ -49,6 +49,11 @@ def convert(folder: Path, path: Path, int8: bool = False) -> None:
             f'{folder}: CTranslate2 runs no model of kind "{recipe.model.kind}", '
             "only a Transformer; use --engine torch"
         )
+    if recipe.model.pruned:
+        raise RequestError(
+            f"{folder}: some layers have lost heads, and CTranslate2 wants as many in each; "
+            "use --engine torch"
+        )
     model = cast("Transformer", run.model(tokenizers))
     positions = max(POSITIONS, recipe.data.max_length)
     if recipe.model.positions == "learned":

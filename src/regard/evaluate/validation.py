@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 from torch import nn
@@ -41,6 +41,17 @@ class Validation:
     @property
     def perplexity(self) -> float:
         return math.exp(min(self.loss, 100.0))
+
+
+class Texts(Protocol):
+    """Pairs as texts, with the tokenizers to translate them by."""
+
+    @property
+    def pairs(self) -> Sequence[Pair]: ...
+    @property
+    def source_tokenizer(self) -> Tokenizer: ...
+    @property
+    def target_tokenizer(self) -> Tokenizer: ...
 
 
 @dataclass(frozen=True)
@@ -90,7 +101,7 @@ def mean_loss(model: "Model", pairs: IdPairs, batch_tokens: int) -> float:
 
 
 @torch.inference_mode()
-def greedy_translations(model: "Model", data: ValidationSet, rows: int = 64) -> list[str]:
+def greedy_translations(model: "Model", data: Texts, rows: int = 64) -> list[str]:
     """Translations by the likeliest token at each step, in the order of the pairs."""
     device = device_of(model)
     step: Step[Any] = model.step

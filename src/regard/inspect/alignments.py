@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # (source word, target word)
 Links = set[tuple[int, int]]
+# A layer, a head and a reading, as in HeadScore.
+Key = tuple[int | None, int | None, Reading]
 
 ROUNDS = 5
 # How much nearer words count where a word stands twice: less than any difference in probability
@@ -56,7 +58,10 @@ class HeadScore:
     def name(self) -> str:
         if self.head is not None:
             return f"cross.{self.layer}.{self.head}"
-        return "mean of all" if self.layer is None else f"mean of cross.{self.layer}"
+        return "the mean of all" if self.layer is None else f"the mean of cross.{self.layer}"
+
+    def __str__(self) -> str:
+        return f"AER {self.aer:.2f}, sharpness {self.sharpness:.2f}"
 
 
 @dataclass(frozen=True)
@@ -68,9 +73,20 @@ class Aligners:
     sentences: int  # that heads were compared on
 
     @property
-    def best_head(self) -> HeadScore | None:
-        """The best single head."""
-        return next((each for each in self.scores if each.head is not None), None)
+    def best(self) -> HeadScore:
+        return self.scores[0]
+
+    @property
+    def best_head(self) -> HeadScore:
+        """The best that is one head and no mean."""
+        return next(each for each in self.scores if each.head is not None)
+
+    def summary(self) -> str:
+        """The mean of several heads often aligns better than any of them."""
+        found = f"{self.best_head.name()} is the head that aligns words best ({self.best_head})"
+        if self.best == self.best_head:
+            return found
+        return f"{found}, {self.best.name()} aligns better still ({self.best})"
 
     @classmethod
     def from_json(cls, found: dict[str, Any]) -> "Aligners":
@@ -195,8 +211,9 @@ def score_heads(
     names += [(layer, None) for layer, count in enumerate(counts) if count > 1]
     names += [(None, None)] if len(counts) > 1 else []
     readings: tuple[Reading, ...] = ("predicts", "read")
-    links: dict[Any, list[Links]] = {(*name, each): [] for name in names for each in readings}
-    sharpness: dict[Any, list[float]] = {key: [] for key in links}
+    keys = [(layer, head, reading) for layer, head in names for reading in readings]
+    links: dict[Key, list[Links]] = {key: [] for key in keys}
+    sharpness: dict[Key, list[float]] = {key: [] for key in keys}
     for start in range(0, len(examples) if names else 0, SENTENCES_AT_ONCE):
         some = examples[start : start + SENTENCES_AT_ONCE]
         layers = cross_weights(model, some)
@@ -211,13 +228,21 @@ def score_heads(
                 if not merged.numel():
                     continue
                 largest, places = merged.max(-1)
-                for name, sharp, place in zip(names, largest, places.tolist(), strict=True):
-                    links[*name, reading].append({(s, t) for t, s in enumerate(place)})
-                    sharpness[*name, reading] += sharp.tolist()
+                for (layer, head), sharp, place in zip(
+                    names, largest.tolist(), places.tolist(), strict=True
+                ):
+                    links[layer, head, reading].append({(s, t) for t, s in enumerate(place)})
+                    sharpness[layer, head, reading] += sharp
     wanted = [each for each, example in zip(silver, examples, strict=True) if has_words(example)]
     return ranked(
         [
-            HeadScore(*key, alignment_error_rate(found, wanted), float(np.mean(sharpness[key])))
+            HeadScore(
+                layer=key[0],
+                head=key[1],
+                reading=key[2],
+                aer=alignment_error_rate(found, wanted),
+                sharpness=float(np.mean(sharpness[key])),
+            )
             for key, found in links.items()
             if found
         ]

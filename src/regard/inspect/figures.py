@@ -1,13 +1,20 @@
-"""Pictures of attention: in the terminal, and as files."""
+"""Pictures of attention and of positions: in the terminal, and as files."""
 
+import csv
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
+
+from regard.inspect.maps import Matrix
+from regard.inspect.positions import PositionTable
 
 if TYPE_CHECKING:
     from rich.text import Text
 
+Item = TypeVar("Item")
 SHADES = " ░▒▓█"
+# The largest heat map of a terminal, in characters; a character is two rows high.
+WIDTH, HEIGHT = 96, 30
 
 
 def terminal_matrix(
@@ -37,21 +44,80 @@ def terminal_matrix(
     return picture
 
 
-def save_matrix(
-    source_words: Sequence[str],
-    target_words: Sequence[str],
-    weights: Sequence[Sequence[float]],
-    path: Path,
-) -> None:
-    """The alignment matrix as PNG, SVG or PDF, by the ending of the name."""
+def terminal_heat(values: Sequence[Sequence[float]]) -> "Text":
+    """Signed numbers as colours, blue below zero and orange above; two rows in one line of text.
+
+    What does not fit is left out evenly.
+    """
+    from rich.text import Text
+
+    rows = evenly(values, 2 * HEIGHT)
+    table = [evenly(row, WIDTH) for row in rows]
+    largest = max((abs(value) for row in table for value in row), default=0.0) or 1.0
+    picture = Text()
+    for upper in range(0, len(table), 2):
+        lower = table[upper + 1] if upper + 1 < len(table) else [None] * len(table[upper])
+        for top, bottom in zip(table[upper], lower, strict=True):
+            below = "default" if bottom is None else colour(bottom / largest)
+            picture.append("▀", style=f"{colour(top / largest)} on {below}")
+        picture.append("\n")
+    return picture
+
+
+def evenly(items: Sequence[Item], most: int) -> list[Item]:
+    if len(items) <= most:
+        return list(items)
+    return [items[place * len(items) // most] for place in range(most)]
+
+
+def colour(value: float) -> str:
+    """From blue at -1 over near-white at 0 to orange at 1."""
+    strong = (27, 104, 176) if value < 0 else (209, 98, 10)
+    share = min(1.0, abs(value))
+    return "#" + "".join(f"{round(245 + (each - 245) * share):02x}" for each in strong)
+
+
+def save_matrix(matrix: Matrix, path: Path) -> None:
+    """A map as PNG, SVG or PDF, by the ending of the name."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(1.6 + 0.5 * len(source_words), 1.2 + 0.42 * len(target_words)))
+    rows, columns = matrix.rows, matrix.columns
+    figure = Figure(figsize=(1.6 + 0.5 * len(columns), 1.2 + 0.42 * len(rows)))
     axes = figure.add_subplot()
-    axes.imshow(weights, cmap="Blues", vmin=0, vmax=1, aspect="auto")
+    axes.imshow(matrix.weights, cmap="Blues", vmin=0, vmax=1, aspect="auto")
     axes.xaxis.tick_top()
-    axes.set_xticks(range(len(source_words)), source_words, rotation=45, ha="left")
-    axes.set_yticks(range(len(target_words)), target_words)
+    axes.set_xticks(range(len(columns)), map(literal, columns), rotation=45, ha="left")
+    axes.set_yticks(range(len(rows)), map(literal, rows))
     axes.tick_params(length=0)
     axes.spines[:].set_color("#cccccc")
     figure.savefig(path, bbox_inches="tight", dpi=160)
+
+
+def literal(text: str) -> str:
+    """A dollar sign would begin a formula."""
+    return text.replace("$", r"\$")
+
+
+def save_csv(matrix: Matrix, path: Path) -> None:
+    """A line for each row, its label first; the labels of the columns on top."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["", *matrix.columns])
+        for label, row in zip(matrix.rows, matrix.weights, strict=True):
+            writer.writerow([label, *row])
+
+
+def save_positions(found: PositionTable, path: Path) -> None:
+    """The encoding and its dot products side by side, as PNG, SVG or PDF."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11, 4.2), layout="constrained")
+    left, right = figure.subplots(1, 2, width_ratios=(3, 2))
+    limit = max(abs(value) for row in found.table for value in row)
+    first = left.imshow(found.table, cmap="RdBu_r", vmin=-limit, vmax=limit, aspect="auto")
+    left.set(xlabel="dimension", ylabel="position", title=f"{found.kind} positions")
+    figure.colorbar(first, ax=left)
+    second = right.imshow(found.dots, cmap="viridis")
+    right.set(xlabel="position", ylabel="position", title="dot products")
+    figure.colorbar(second, ax=right)
+    figure.savefig(path, dpi=160)

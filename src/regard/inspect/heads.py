@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Literal, cast, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import torch
 from torch import Tensor, nn
@@ -38,14 +38,15 @@ class Head:
 
 def attentions(model: nn.Module) -> dict[Part, list[Attention]]:
     """The attentions of each part, layer by layer, found by their type: self-attention belongs to
-    the part that its name begins with.
+    the part that its name holds, as in decoder.0.self_attention.
     """
     found: dict[Part, list[Attention]] = {part: [] for part in PARTS}
     for name, module in model.named_modules():
         if isinstance(module, (CrossAttention, StateAttention)):
             found["cross"].append(module)
         elif isinstance(module, MultiHeadAttention):
-            found[cast("Part", name.partition(".")[0])].append(module)
+            part = next(each for each in PARTS if each in name.split("."))
+            found[part].append(module)
     return found
 
 

@@ -32,9 +32,9 @@ class Numbers:
     """One query and one key of a head; lists over keys have a number for each key of the row.
 
     Scaled dot products: products = q · k one by one, dot = their sum, scaled = dot / √d_k.
-    Additive attention: `query_row` and `key_row` are W s and U h, `products` are v · tanh(W s + U h)
-    one by one; nothing is divided, so scale is 1. The context of a recurrent decoder is not
-    projected: `contribution` and `projected` are the output itself.
+    Additive attention: `query_row` and `key_row` are W s and U h, `products` are
+    v · tanh(W s + U h) one by one; nothing is divided, so scale is 1. The context of a recurrent
+    decoder is not projected: `contribution` and `projected` are the output itself.
     """
 
     head: Head
@@ -101,10 +101,10 @@ def numbers(
 
 def recorded_calls(attention: Attention, model: "Model", *inputs: Tensor) -> list[dict[str, Any]]:
     """The arguments by name of each call of a layer during one pass."""
-    names = {
-        SelfAttention: ("x", "mask", "causal", "rotation"),
-        CrossAttention: ("x", "memory", "mask"),
-    }.get(type(attention), ("query", "memory"))  # type: ignore[call-overload]
+    names: tuple[str, ...] = ("query", "memory")
+    if isinstance(attention, MultiHeadAttention):
+        crosses = isinstance(attention, CrossAttention)
+        names = ("x", "memory", "mask") if crosses else ("x", "mask", "causal", "rotation")
     calls: list[dict[str, Any]] = []
 
     def keep(module: Any, given: tuple[Any, ...], named: dict[str, Any]) -> None:

@@ -1,9 +1,10 @@
 """What tells a Transformer where a token stands."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 import torch
+from torch import nn
 
 from regard.errors import RequestError
 
@@ -25,16 +26,12 @@ class PositionTable:
 
 @torch.no_grad()
 def position_table(model: "Model", length: int) -> PositionTable:
-    positions = getattr(model, "positions", None)
-    rotary = getattr(model, "rotary", None)
-    if positions is None and rotary is None:
+    kind = getattr(model.config, "positions", None)
+    if kind is None:
         raise RequestError("this model counts no positions: it reads one token after the other")
-    if length > (longest := model.longest):
-        raise RequestError(f"length {length}: this model has learned {longest} positions only")
+    if length > model.longest:
+        raise RequestError(f"length {length}: this model has {model.longest} positions")
     like = next(model.parameters())
-    if rotary is None:
-        table, kind = positions(0, length, like), model.config.positions
-    else:
-        table, kind = rotary(0, length, like).flatten(1), "rotary"
-    table = table.double()
+    encoding = cast("nn.Module", model.rotary if kind == "rotary" else model.positions)
+    table = encoding(0, length, like).flatten(1).double()
     return PositionTable(kind, table.tolist(), (table @ table.T).tolist())

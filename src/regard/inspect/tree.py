@@ -98,10 +98,10 @@ def grow(watch: Watch, rules: Rules) -> Tree:
     outputs = 0
     for step, (prefixes, scores) in enumerate(zip(watch.prefixes, watch.scores, strict=True), 1):
         rows = [tuple(row) for row in prefixes.tolist()]
-        totals = [0.0 if front[row] < 0 else nodes[front[row]].total for row in rows]
-        # What fills a beam that has fewer hypotheses than places stands for nothing.
-        real = [place for place, row in enumerate(rows) if place == rows.index(row)]
-        candidates = ranked_candidates(scores[real], [totals[place] for place in real], rules)
+        # What fills a beam that has fewer hypotheses than places continues nothing.
+        real = [place for place, row in enumerate(rows) if row in front]
+        totals = [nodes[front[rows[place]]].total if step > 1 else 0.0 for place in real]
+        candidates = ranked_candidates(scores[real], totals, rules)
         next_front: dict[tuple[int, ...], int] = {}
         alive = 0
         for rank, (total, value, place, token) in enumerate(candidates):

@@ -1,6 +1,7 @@
 """Attention (Vaswani et al. 2017, §3.2).
 
-Shapes: B sentences, Q queries, K keys, h heads of width d_k, which together are d_model wide. Masks: True = may attend.
+Shapes: B sentences, Q queries, K keys, h heads of width d_k = d_model / h, fewer where some were
+removed. Masks: True = may attend.
 """
 
 import math

@@ -76,7 +76,9 @@ class TransformerConfig(BaseModel):
 
     @property
     def pruned(self) -> bool:
-        return bool(self.encoder_heads or self.decoder_heads or self.cross_heads)
+        """Whether any layer has fewer heads than num_heads."""
+        counts = (*self.encoder_heads, *self.decoder_heads, *self.cross_heads)
+        return any(count < self.num_heads for count in counts)
 
     def heads(self, part: Literal["encoder", "decoder", "cross"]) -> tuple[int, ...]:
         """How many there are in each layer."""

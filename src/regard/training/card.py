@@ -6,18 +6,30 @@ from importlib.metadata import version
 import torch
 
 from regard.checkpoint import Run, write_file
+from regard.inspect.alignments import Aligners
 from regard.recipe import Recipe
 from regard.training.events import Finished
 from regard.training.prepare import languages
 from regard.training.state import TrainingState
 
+# How lines of the card begin.
+ALIGNMENT, RECIPE = "- Alignment: ", "- `recipe.toml`"
 
-def write(run: Run, recipe: Recipe, finished: Finished, state: TrainingState) -> None:
+
+def write(
+    run: Run,
+    recipe: Recipe,
+    finished: Finished,
+    state: TrainingState,
+    aligners: Aligners | None,
+) -> None:
     """The card first: it is run.json that says a run is finished."""
     validation, progress = finished.validation, state.progress
     parameters = sum(parameter.numel() for parameter in state.model.parameters())
     page = text(run, recipe, finished, parameters)
     write_file(run.folder / "README.md", page.encode("utf-8", "replace"))
+    if aligners is not None:
+        name_aligners(run, aligners)
     codes = languages(recipe.data)
     info = {
         "regard": version("regard"),
@@ -81,6 +93,20 @@ It knows what its training pairs showed it. Check what it says before you rely o
 
     regard translate {run.folder} "…"
 """
+
+
+def name_aligners(run: Run, aligners: Aligners) -> None:
+    """Say in the card which head aligns best, in place of what it said before."""
+    path = run.folder / "README.md"
+    try:
+        lines = path.read_text("utf-8").split("\n")
+    except (OSError, UnicodeDecodeError):
+        return  # a card that a person has removed or rewritten is theirs
+    kept = [line for line in lines if not line.startswith(ALIGNMENT)]
+    place = next((i for i, line in enumerate(kept) if line.startswith(RECIPE)), None)
+    if place is not None:
+        kept.insert(place, f"{ALIGNMENT}{aligners.summary()}.")
+        write_file(path, "\n".join(kept).encode())
 
 
 def cell(text: str) -> str:

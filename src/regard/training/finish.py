@@ -1,6 +1,7 @@
 """The end of a run: the average of the last checkpoints has its try, and the card is written."""
 
 from collections.abc import Generator, Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 import torch
@@ -9,6 +10,7 @@ from torch import Tensor
 from regard.checkpoint import read_tensors
 from regard.errors import RunError
 from regard.training import card
+from regard.training.alignment import SENTENCES, find_aligners
 from regard.training.events import Event, Finished, Note
 from regard.training.judge import Judge, scores
 from regard.training.state import part
@@ -33,9 +35,15 @@ def finish(judge: Judge, last: dict[str, Tensor]) -> Iterator[Event]:
     assert kept is not None  # judged above at the latest
     if not kept.samples:
         kept = judge.validate(read_tensors(run.model_path)[0], kept.step)
+    # The weights that were kept may be those of an earlier step.
+    with state.model_with(read_tensors(run.model_path)[0]) as model:
+        texts = judge.held_out.pairs
+        aligners = find_aligners(recipe, model, run.tokenizers(), texts, SENTENCES)
+    if aligners is not None:
+        run.save_finding("alignment", asdict(aligners))
     early = state.step < recipe.train.steps
     finished = Finished(run.folder, state.step, progress.seconds, kept, progress.averaged, early)
-    card.write(run, recipe, finished, state)
+    card.write(run, recipe, finished, state, aligners)
     yield finished
 
 
