@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -296,6 +297,12 @@ def test_what_is_no_run_is_said_at_once(tmp_path: Path, folders: dict[str, Path]
     run = OpenRun(tmp_path)
     run.begin()
     assert (run.status, "no trained weights" in run.problem) == ("failed", True)
+    (tmp_path / "model.safetensors").write_bytes(b"damaged")
+    run.begin()
+    until = time.monotonic() + 60
+    while run.status == "loading" and time.monotonic() < until:
+        time.sleep(0.01)
+    assert (run.status, "tokenizer" in run.problem) == ("failed", True)
     assert run.describe()["kind"] == "transformer"
 
 

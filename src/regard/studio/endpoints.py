@@ -169,7 +169,7 @@ def trace(run: OpenRun, asked: Pair) -> dict[str, Any]:
         source, target = pair_ids(translator, asked)
         batch = batch_pairs([source], [target])
         logits = translator.model(batch.source, batch.source_mask, batch.target)[0]
-        tokenizers, best = translator.tokenizers, translator.aligner
+        tokenizers, aligners = translator.tokenizers, translator.aligners
         pieces = tokenizers.target.pieces(range(len(tokenizers.target)))
         maps = maps_of(run, asked, translator)
         return {
@@ -177,7 +177,7 @@ def trace(run: OpenRun, asked: Pair) -> dict[str, Any]:
             "output": side(tokenizers.target, target[:-1]),
             "steps": [asdict(each) for each in alternatives(logits, target, pieces, ALTERNATIVES)],
             "heads": {part: list(counts) for part, counts in maps.heads.items()},
-            "named": asdict(best) if best else None,
+            "aligners": [asdict(each) for each in aligners.scores] if aligners else [],
         }
 
 

@@ -22,6 +22,14 @@ if TYPE_CHECKING:
 MODELS = 3
 # How much of the end of a log is read for its last samples.
 TAIL_BYTES = 1 << 18
+# What can be looked at of a run, by its task; the log of any.
+VIEWS = {
+    "translation": (
+        *("translate", "alignment", "heads", "numbers", "beam", "training", "positions"),
+        "compare",
+    ),
+}
+LOG_VIEWS = ("training",)
 SHOWN = (
     *("encoder_layers", "decoder_layers", "d_model", "d_ff", "num_heads", "positions"),
     *("cell", "attention"),
@@ -37,8 +45,10 @@ class OpenRun:
         if not (folder / "recipe.toml").is_file():
             raise RunError(f"{folder}: not a run folder (it has no recipe.toml)")
         self.folder = folder
+        self.task = str(read_recipe(folder / "recipe.toml").get("task", "translation"))
         self.status = "waiting"
         self.problem = ""
+        self._tried = -1
         self._lock = threading.RLock()
         self._begun = threading.Lock()
         self._models: dict[tuple[int, int], Translator] = {}
@@ -56,7 +66,8 @@ class OpenRun:
             "folder": str(self.folder),
             "status": self.status,
             "problem": self.problem,
-            "task": recipe.get("task", "translation"),
+            "task": self.task,
+            "views": list(VIEWS.get(self.task, LOG_VIEWS)),
             "kind": sizes.get("kind", "transformer"),
             "model": {name: sizes[name] for name in SHOWN if name in sizes},
             "beam_size": recipe.get("decode", {}).get("beam_size", 5),
@@ -69,7 +80,6 @@ class OpenRun:
             "validation": info.get("validation"),
             "checkpoints": self.checkpoints(),
             "examples": samples(self.folder / "log.jsonl"),
-            "has_weights": (self.folder / "model.safetensors").is_file(),
         }
 
     def checkpoints(self) -> list[int]:
@@ -77,16 +87,27 @@ class OpenRun:
         return sorted({int(name) for name in names if name.isdecimal()})
 
     def begin(self) -> None:
-        """Load the model in a thread, once. A run without weights yet is tried again later."""
+        """Load the model in a thread, once; again only when there are other weights."""
         with self._begun:
+            if self.task not in VIEWS:
+                self.status = "ready"  # a log needs no model
             if self.status not in ("waiting", "failed"):
                 return
-            if not (self.folder / "model.safetensors").is_file():
+            written = self._written()
+            if not written:
                 self.status = "failed"
                 self.problem = f"{self.folder}: no trained weights yet; they come with validation"
+            if not written or written == self._tried:
                 return
-            self.status = "loading"
+            self.status, self._tried = "loading", written
         threading.Thread(target=self._load, name=f"load {self.folder.name}", daemon=True).start()
+
+    def _written(self) -> int:
+        """When the weights were written: a run in training writes better ones now and then."""
+        try:
+            return (self.folder / "model.safetensors").stat().st_mtime_ns
+        except OSError:
+            return 0
 
     def _load(self) -> None:
         try:
@@ -107,17 +128,15 @@ class OpenRun:
             yield self._translator(step)
 
     def _translator(self, step: int) -> "Translator":
-        path = self.folder / "model.safetensors"
         if step and step not in self.checkpoints():
             raise RequestError(f"{self.folder}: there is no checkpoint of step {step}")
-        # A run in training writes better weights now and then.
-        changed = path.stat().st_mtime_ns if not step and path.exists() else 0
-        if (step, changed) not in self._models:
+        written = 0 if step else self._written()
+        if (step, written) not in self._models:
             while len(self._models) >= MODELS:
                 del self._models[next(iter(self._models))]
-            self._models[step, changed] = load(self.folder, step)
+            self._models[step, written] = load(self.folder, step)
             self.maps, self.means = None, {}
-        return self._models[step, changed]
+        return self._models[step, written]
 
 
 def load(folder: Path, step: int) -> "Translator":

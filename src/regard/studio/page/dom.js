@@ -44,11 +44,24 @@ export function math(tag, properties = {}, ...children) {
   return fill(document.createElementNS(SPACES.math, tag), properties, children);
 }
 
-/** Put these in place of all there is, unless `element` already holds exactly them. */
+/** Put these in place of all there is. */
 export function replace(element, ...children) {
   element.replaceChildren();
   append(element, children);
   return element;
+}
+
+/** The same for what a person may be using: not while it has the focus and is of the same kind, and
+ * the focus stays where it was. A kind of null is never the same.
+ */
+export function redraw(element, kind, ...children) {
+  const inside = element.contains(document.activeElement);
+  if (inside && kind !== null && element.dataset.kind === kind) return;
+  const stops = () => [...element.querySelectorAll("input, select, button, [tabindex]")];
+  const at = inside ? stops().indexOf(document.activeElement) : -1;
+  element.dataset.kind = kind;
+  replace(element, ...children);
+  if (at >= 0) stops()[at]?.focus();
 }
 
 let serial = 0;

@@ -42,6 +42,11 @@ export function sides(kind, trace, label) {
   return [rows, kind === "decoder" ? read(trace) : sourceSide(trace)];
 }
 
+/** The single head that aligns words best, where that was measured. */
+export function bestHead(trace) {
+  return trace.aligners.find((each) => each.head !== null) ?? null;
+}
+
 /** Which weights a state asks for: {layers, head, title}. */
 export function choice(state, trace) {
   const { kind, layer, head } = state;
@@ -50,7 +55,7 @@ export function choice(state, trace) {
   if (!count) return { layers: [], head: -1, title: "no attention of this kind" };
   if (layer === -2) return { layers: every, head: -1, title: "mean of all heads" };
   if (layer < 0) {
-    const named = kind === "cross" ? trace.named : null;
+    const named = kind === "cross" ? bestHead(trace) : null;
     if (named) {
       const title = `layer ${named.layer + 1}, head ${named.head + 1}, which aligns best`;
       return { layers: [named.layer], head: named.head, title };
@@ -73,7 +78,7 @@ export async function chosenWeights(session, result, state, { layers, head }) {
 /** How rows are called: as was chosen, or as suits the head that is shown. */
 export function rowLabel(state, trace) {
   if (state.label !== "auto") return state.label;
-  const named = state.kind === "cross" && state.layer === -1 ? trace.named : null;
+  const named = state.kind === "cross" && state.layer === -1 ? bestHead(trace) : null;
   return named?.reading ?? "predicts";
 }
 

@@ -12,17 +12,25 @@ const session = new Session(store);
 const content = document.getElementById("content");
 const made = new Map();
 
+/** The views that the run has: a log of training can always be looked at. */
+function offered() {
+  const names = session.run?.views;
+  return names ? VIEWS.filter(([name]) => names.includes(name)) : VIEWS;
+}
+
 /** The view that is shown; each is made when it is first looked at. */
 function current() {
-  const known = VIEWS.some(([name]) => name === store.state.view);
-  const [name, title, make] = VIEWS.find(([each]) => each === (known ? store.state.view : "translate"));
+  const views = offered();
+  const [name, title, make] = views.find(([each]) => each === store.state.view) ?? views[0];
   if (!made.has(name)) made.set(name, make(session));
   return { name, title, view: made.get(name) };
 }
 
 function show() {
   const { name, title, view } = current();
+  const names = offered().map(([each]) => each);
   for (const tab of document.querySelectorAll("#tabs a")) {
+    tab.hidden = !names.includes(tab.dataset.view);
     if (tab.dataset.view === name) tab.setAttribute("aria-current", "page");
     else tab.removeAttribute("aria-current");
   }
@@ -132,8 +140,9 @@ function help() {
 }
 
 function turn(by) {
-  const at = VIEWS.findIndex(([name]) => name === current().name);
-  store.set({ view: VIEWS[(at + by + VIEWS.length) % VIEWS.length][0] });
+  const views = offered();
+  const at = views.findIndex(([name]) => name === current().name);
+  store.set({ view: views[(at + by + views.length) % views.length][0] });
 }
 
 function switchHead(number) {
@@ -214,6 +223,11 @@ function firstSentence() {
 
 theme();
 tabs();
+// The hash of the address is the state of the page, so this link cannot be left to the browser.
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  content.focus();
+});
 document.getElementById("help").addEventListener("click", help);
 document.addEventListener("keydown", keys);
 const bar = sentenceBar(session, document.getElementById("sentence"));
@@ -228,7 +242,7 @@ session.addEventListener("runs", () => {
   firstSentence();
   session.refresh();
   bar.update();
-  current().view.update();
+  show();
 });
 for (const name of ["grow", "result"]) {
   session.addEventListener(name, () => {

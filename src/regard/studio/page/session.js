@@ -27,7 +27,7 @@ export class Session extends EventTarget {
 
   /** What is known of the sentence in the run that is looked at. */
   get result() {
-    return this.results[this.state.run] ?? EMPTY;
+    return this.results[Math.min(this.state.run, this.runs.length - 1)] ?? EMPTY;
   }
 
   tell(name) {
@@ -44,9 +44,11 @@ export class Session extends EventTarget {
         this.problem = error.message;
       }
       this.tell("runs");
-      if (this.runs.length && this.runs.every((run) => run.status === "ready")) return;
-      const slow = this.problem || this.runs.some((run) => run.status === "failed");
-      await new Promise((resolve) => setTimeout(resolve, slow ? 3000 : 300));
+      const settled = this.runs.every((run) => run.status === "ready");
+      // A run in training has new checkpoints and samples now and then.
+      if (this.runs.length && settled && this.runs.every((run) => run.finished)) return;
+      const slow = this.problem || settled || this.runs.some((run) => run.status === "failed");
+      await new Promise((resolve) => setTimeout(resolve, slow ? 5000 : 300));
     }
   }
 
@@ -63,7 +65,7 @@ export class Session extends EventTarget {
   }
 
   refresh() {
-    if (!this.runs.length) return;
+    if (!this.run?.views.includes("translate")) return;
     for (const { slot, run, step } of this.wanted()) {
       const question = this.question(slot, run, step);
       const key = JSON.stringify(question);
@@ -98,7 +100,8 @@ export class Session extends EventTarget {
   async ask(slot, question, key) {
     this.results[slot]?.stop.abort();
     const stop = new AbortController();
-    const before = this.results[slot];
+    const last = this.results[slot];
+    const before = last?.busy ? last.before : last;
     const result = { key, question, stop, busy: true, problem: "", growing: [], before, layers: new Map() };
     this.results[slot] = result;
     this.tell("grow");

@@ -1,8 +1,8 @@
 // Alignment: who looks at whom, as the matrix of the papers.
 
-import { button, h, replace, segmented, select, slider, toggle } from "../dom.js";
+import { button, h, redraw, replace, segmented, select, slider, toggle } from "../dom.js";
 import { heading, inks, legend } from "../frame.js";
-import { KINDS, cellOf, choice, chosenWeights, rowLabel, sides, spec } from "../labelled.js";
+import { KINDS, bestHead, cellOf, choice, chosenWeights, rowLabel, sides, spec } from "../labelled.js";
 import { Matrix } from "../matrix.js";
 import { summary } from "../weights.js";
 
@@ -26,13 +26,13 @@ export function alignment(session) {
       store.set({ row: row < 0 ? -1 : shown.rowPiece[row], col: col < 0 ? -1 : shown.colPiece[col] }),
     open: (row, col) => openNumbers(row, col),
   });
-  const tableBox = h("div", { class: "table-box" });
+  const tableBox = h("div", { class: "table-box", tabindex: 0, role: "region", "aria-label": "Weights as a table", hidden: true });
   let asTable = false;
 
   const view = {
     name: "alignment",
     root: h("div", {}),
-    caption: () => `${store.state.kind} attention, ${choice(store.state, session.result.trace).title}`,
+    caption: () => `${store.state.kind} attention, ${choice(store.state, session.result.trace).title}: ${session.result.trace.source.text}`,
     update,
     scene: () => (shown ? matrix.scene(inks()) : null),
     table: () => (shown ? matrix.table() : null),
@@ -80,8 +80,9 @@ export function alignment(session) {
   function drawControls(trace) {
     const { state } = store;
     const kinds = KINDS.filter(([kind]) => trace.heads[kind]?.length);
-    replace(
+    redraw(
       controls,
+      JSON.stringify([state.kind, trace.heads[state.kind]]),
       kinds.length > 1 && segmented("Attention", kinds, state.kind, (kind) => store.set({ kind, layer: -1, head: -1, row: -1, col: -1 })),
       select("Weights", headOptions(state, trace), `${state.layer}.${state.layer < 0 ? -1 : state.head}`, (value) => {
         const [layer, head] = value.split(".").map(Number);
@@ -122,15 +123,27 @@ export function alignment(session) {
       cols.pieces.flatMap((piece, at) => (cols.wordOf[at] < 0 || /^\p{P}+$/u.test(piece) ? [at] : [])),
     );
     const { entropy, sunk } = summary(weights, special);
-    const named = trace.named;
+    const named = bestHead(trace);
     replace(
       explain,
       h("span", {}, `Shown: ${chosen.title}. `),
       REASONS[state.kind],
       h("span", {}, ` A row spreads over ${(2 ** entropy).toFixed(1)} tokens on average; ${(100 * sunk).toFixed(0)} % of the weight lies on ends and punctuation, where heads rest when they have nothing to do.`),
       state.kind === "cross" && named && state.layer === -1 && h("span", {}, ` Compared with word alignments found without any network, it errs least of all heads: error rate ${named.aer.toFixed(2)}, sharpness ${named.sharpness.toFixed(2)}.`),
+      state.kind === "cross" && ranking(trace.aligners),
       legend("0", state.scale === "fixed" ? "1" : "row’s largest"),
     );
+  }
+
+  /** The heads and means by how well they align words. */
+  function ranking(scores) {
+    if (!scores.length) return null;
+    const name = ({ layer, head }) =>
+      layer === null ? "mean of all" : head === null ? `layer ${layer + 1}, mean` : `layer ${layer + 1}, head ${head + 1}`;
+    return h("details", {}, h("summary", {}, "All heads by how well they align"),
+      h("ol", { class: "ranking" }, scores.map((each) =>
+        h("li", {}, button(name(each), () => store.set({ layer: each.layer ?? -2, head: each.head ?? -1, label: each.reading }), { class: "plain" }),
+          h("span", { class: "muted" }, ` ${each.reading === "read" ? "as read, " : ""}error ${each.aer.toFixed(2)}, sharpness ${each.sharpness.toFixed(2)}`)))));
   }
 
   function say(row, col) {
@@ -174,6 +187,7 @@ export function alignment(session) {
 
   function drawTable() {
     matrix.element.hidden = asTable;
+    tableBox.hidden = !asTable;
     replace(tableBox);
     if (!asTable || !shown) return;
     const [head, ...rows] = matrix.table();
@@ -195,7 +209,8 @@ export function alignment(session) {
 /** Every head, the means, and the one that is named, as options of a list. */
 export function headOptions(state, trace) {
   const counts = trace.heads[state.kind];
-  const options = [["-1.-1", state.kind === "cross" && trace.named ? `Layer ${trace.named.layer + 1}, head ${trace.named.head + 1}: aligns best` : `Layer ${Math.max(0, counts.length - 2) + 1}, mean (usual)`]];
+  const named = state.kind === "cross" ? bestHead(trace) : null;
+  const options = [["-1.-1", named ? `Layer ${named.layer + 1}, head ${named.head + 1}: aligns best` : `Layer ${Math.max(0, counts.length - 2) + 1}, mean (usual)`]];
   if (counts.reduce((sum, count) => sum + count, 0) > 1) options.push(["-2.-1", "Mean of all"]);
   for (const [layer, heads] of counts.entries()) {
     if (heads > 1) options.push([`${layer}.-1`, `Layer ${layer + 1}, mean`]);

@@ -2,7 +2,7 @@
 
 import { ask } from "../api.js";
 import { css, ink as inkOn, isDark, shade, table as colourTable } from "../colour.js";
-import { button, h, replace, slider, svg, toggle } from "../dom.js";
+import { button, h, redraw, replace, slider, svg, toggle } from "../dom.js";
 import { heading, inks, legend } from "../frame.js";
 import { END, fixed, percent, plain, readable } from "../pieces.js";
 import * as pictures from "../scene.js";
@@ -68,8 +68,9 @@ export function beam(session) {
   }
 
   function drawControls(sentence) {
-    replace(
+    redraw(
       controls,
+      "beam",
       slider("Beam size", { min: 1, max: 10, step: 1, value: sentence.beam_size, shown: String, change: (size) => store.set({ beam: size, adopted: [] }) }),
       slider("Length penalty", { min: 0, max: 3, step: 0.1, value: penalty, shown: (value) => value.toFixed(1), change: (value) => {
         penalty = value;

@@ -1,6 +1,6 @@
 // Compare: the same sentence through two models, their matrices side by side.
 
-import { h, replace, segmented } from "../dom.js";
+import { h, redraw, replace, segmented } from "../dom.js";
 import { heading, inks, legend, stacked } from "../frame.js";
 import { choice, chosenWeights, spec } from "../labelled.js";
 import { Matrix } from "../matrix.js";
@@ -59,8 +59,9 @@ export function compare(session) {
     if (controls.dataset.key === key) return;
     controls.dataset.key = key;
     const steps = session.runs.length > 1 ? [] : session.runs[0].checkpoints;
-    replace(
+    redraw(
       controls,
+      null,
       segmented("Tokens", [[true, "Words"], [false, "Pieces"]], state.words, (words) => store.set({ words })),
       steps.length > 0 && segmented("Against step", steps.map((step) => [step, step.toLocaleString("en")]), state.against || steps[0], (against) => store.set({ against })),
       session.runs.length < 2 && h("span", { class: "muted small" }, "Name two runs, as in regard studio RUN RUN2, to compare two models."),

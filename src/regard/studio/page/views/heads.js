@@ -4,7 +4,7 @@ import { ask } from "../api.js";
 import { Chart } from "../chart.js";
 import { RUN_COLOURS, css, isDark, shade, table as colourTable } from "../colour.js";
 import { wordDiff } from "../diff.js";
-import { button, h, replace, segmented } from "../dom.js";
+import { button, h, redraw, replace, segmented } from "../dom.js";
 import { heading, legend, moved, stacked } from "../frame.js";
 import { KINDS, spec } from "../labelled.js";
 import { Matrix } from "../matrix.js";
@@ -91,8 +91,9 @@ export function heads(session) {
   function drawControls(trace) {
     const { state } = store;
     const kinds = KINDS.filter(([kind]) => trace.heads[kind]?.length);
-    replace(
+    redraw(
       controls,
+      null,
       segmented("Attention", kinds, state.kind, (kind) => store.set({ kind, layer: 0, head: 0, row: -1, col: -1 })),
       segmented("Tokens", [[true, "Words"], [false, "Pieces"]], state.words, (words) => store.set({ words })),
       segmented("Off is", WAYS, state.by, (by) => store.set({ by })),
@@ -106,8 +107,9 @@ export function heads(session) {
     const most = Math.max(...layers.map((layer) => layer.heads));
     grid.style.setProperty("--columns", most);
     const [at, head] = chosen();
-    replace(
+    redraw(
       grid,
+      null,
       layers.map((layer, number) => [
         h("div", { class: "layer-name muted" }, `Layer ${number + 1}`),
         Array.from({ length: most }, (_, each) =>
@@ -175,7 +177,8 @@ export function heads(session) {
     matrix.show({ ...spec(weights, { ...state, mass: 100, specials: true, scale: "fixed" }, result.trace), most: 34 });
     const ends = new Set([state.kind === "decoder" ? 0 : weights.cols - 1]);
     const { entropy, sunk } = summary(weights, ends);
-    replace(title, `Layer ${layer + 1}, head ${head + 1}`, state.off.includes(`${state.kind}.${layer}.${head}`) && " (off)");
+    const name = `${state.kind}.${layer}.${head}`;
+    replace(title, `Layer ${layer + 1}, head ${head + 1}`, state.off.includes(name) && " (off)", h("span", { class: "muted code", title: "Its name on the command line, counted from 0" }, ` ${name}`));
     const alone = layers[layer].heads > 1 && button("Keep only this head of its layer", () => keepOnly(layer, head), { class: "link" });
     replace(facts, `Spreads over ${(2 ** entropy).toFixed(1)} tokens on average, ${(100 * sunk).toFixed(0)} % on the ${state.kind === "decoder" ? "start" : "end"}. `, alone);
   }

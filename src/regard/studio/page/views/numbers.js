@@ -1,7 +1,7 @@
 // Numbers: every product behind one weight of the model, and an example to work by hand.
 
 import { ask } from "../api.js";
-import { h, replace, segmented, select } from "../dom.js";
+import { h, redraw, replace, segmented, select } from "../dom.js";
 import { additive, scaledDotProduct } from "../formula.js";
 import { heading, inks, legend } from "../frame.js";
 import { KINDS, choice, sides } from "../labelled.js";
@@ -98,7 +98,7 @@ export function numbers(session) {
   function drawModes() {
     if (modes.dataset.mode === mode) return;
     modes.dataset.mode = mode;
-    replace(modes, segmented("Show", MODES, mode, (next) => {
+    redraw(modes, null, segmented("Show", MODES, mode, (next) => {
       mode = next;
       strips.dataset.mode = "";
       update();
@@ -110,8 +110,9 @@ export function numbers(session) {
     const counts = trace.heads[want.kind];
     const [rows, cols] = sides(want.kind, trace, "predicts");
     const numbered = (labels) => labels.map((label, at) => [at, `${at + 1}. ${label}`]);
-    replace(
+    redraw(
       controls,
+      null,
       kinds.length > 1 && segmented("Attention", kinds, want.kind, (kind) => store.set({ kind, layer: 0, head: 0, row: 0, col: 0 })),
       select("Layer", counts.map((_, at) => [at, String(at + 1)]), want.layer, (layer) => store.set({ layer, head: want.head })),
       select("Head", Array.from({ length: counts[want.layer] }, (_, at) => [at, String(at + 1)]), want.head, (head) => store.set({ layer: want.layer, head })),

@@ -38,10 +38,12 @@ export function translate(session) {
     const { result } = session;
     if (result.trace && result.trace !== drawn) {
       drawn = result.trace;
+      const inside = details.contains(document.activeElement);
       chosen = Math.min(chosen, result.trace.steps.length - 1);
       drawTokens(result);
       drawDetails(result);
       drawOthers(result);
+      if (inside) tokens.querySelector(`[data-at="${chosen}"]`)?.focus();
     } else if (!result.trace && !result.busy) {
       drawn = null;
       replace(tokens);
