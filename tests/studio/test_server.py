@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 import torch
 
+from regard.cli import main
 from regard.errors import RunError
 from regard.studio.guard import Guard, hostname
 from regard.studio.metrics import read_on
@@ -335,3 +337,31 @@ def test_a_model_asked_by_many_at_once_answers_each(served: Served, best: dict[s
         found = list(pool.map(total, kinds))
     assert found[0] == found[2] == found[5] != found[1] == found[4]
     assert torch.get_num_threads() >= 1
+
+
+def test_the_command_prints_where_the_page_is(folders: dict[str, Path]) -> None:
+    command = [sys.executable, "-m", "regard", "studio", str(folders["digits"]), "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as it:
+        assert it.stdout is not None
+        port = int(re.fullmatch(r"http://127\.0\.0\.1:(\d+)/\n", it.stdout.readline())[1])  # type: ignore[index]
+        assert b"regard studio" in Served(port).ask("/").body
+        it.send_signal(signal.SIGINT)
+        assert it.wait(60) == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["nowhere"], "no such run folder"),
+        (["RUN", "--port", "99999"], "choose one from 0 to 65535"),
+        (["RUN", "--host", "0.0.0.0", "--token", ""], "--token that is not empty"),
+        (["RUN", "--host", "192.0.2.1", "--port", "0"], "cannot be listened at"),
+    ],
+)
+def test_a_studio_that_cannot_open_says_why(
+    words: list[str], sentence: str, folders: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["studio", *(str(folders["digits"]) if word == "RUN" else word for word in words)])
+    assert stop.value.code == 1
+    assert sentence in capsys.readouterr().err

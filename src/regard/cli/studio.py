@@ -2,9 +2,12 @@
 
 import secrets
 import socket
+import sys
 import webbrowser
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import urlencode
 
 from cyclopts import Parameter
 
@@ -41,6 +44,7 @@ def studio(
     import uvicorn
 
     from regard.cli.display import results, say
+    from regard.errors import RequestError
     from regard.studio.guard import LOOPBACK
     from regard.studio.runs import OpenRun
     from regard.studio.server import build_app
@@ -48,17 +52,21 @@ def studio(
     runs = [OpenRun(folder) for folder in (run, against) if folder is not None]
     if token is None:
         token = "" if host in LOOPBACK else secrets.token_urlsafe(16)
+    if not token and host not in LOOPBACK:
+        raise RequestError(f"--host {host}: others can reach it; give a --token that is not empty")
     with listening(host, port) as listener:
         address = f"http://{shown(host)}:{listener.getsockname()[1]}/"
-        address += f"?token={token}" if token else ""
+        address += f"?{urlencode({'token': token})}" if token else ""
         results(address)
+        sys.stdout.flush()
         say("The page is ready to be opened; Ctrl-C closes it.")
         if open_page:
             webbrowser.open(address)
         config = uvicorn.Config(
             build_app(runs, host, token), log_level="warning", timeout_graceful_shutdown=1
         )
-        uvicorn.Server(config).run(sockets=[listener])
+        with suppress(KeyboardInterrupt):  # the usual way to close it
+            uvicorn.Server(config).run(sockets=[listener])
 
 
 def listening(host: str, port: int | None) -> socket.socket:

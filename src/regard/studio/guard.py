@@ -64,7 +64,7 @@ class Guard:
             return None
         given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
         if given and self.knows(given):
-            answer = RedirectResponse(scope["path"], 303)
+            answer = RedirectResponse("/", 303)
             answer.set_cookie(COOKIE, given, httponly=True, samesite="strict")
             return answer
         if self.knows(held(headers)):

@@ -66,16 +66,27 @@ export class Chart {
     this.x = this.scales(width);
     this.drawing.setAttribute("width", width);
     const { x, y, across, up } = this.x;
-    const path = (points) => points.map(([step, value], at) => `${at ? "L" : "M"}${x(step).toFixed(1)} ${y(value).toFixed(1)}`).join("");
+    const path = (points) =>
+      points
+        .map(([step, value], at) => `${at ? "L" : "M"}${x(step).toFixed(1)} ${y(value).toFixed(1)}`)
+        .join("");
     this.cross = svg("line", { class: "cross", y1: PAD.top, y2: HEIGHT - PAD.bottom, visibility: "hidden" });
     replace(
       this.drawing,
       up.map((value) => [
         svg("line", { class: "grid", x1: PAD.left, x2: width - PAD.right, y1: y(value), y2: y(value) }),
-        svg("text", { class: "tick", x: PAD.left - 8, y: y(value) + 4, "text-anchor": "end" }, shownNumber(value)),
+        svg(
+          "text",
+          { class: "tick", x: PAD.left - 8, y: y(value) + 4, "text-anchor": "end" },
+          shownNumber(value),
+        ),
       ]),
-      across.map((step) => svg("text", { class: "tick", x: x(step), y: HEIGHT - 7, "text-anchor": "middle" }, shownNumber(step))),
-      this.spec.marks.map((step) => svg("line", { class: "mark", x1: x(step), x2: x(step), y1: PAD.top, y2: HEIGHT - PAD.bottom })),
+      across.map((step) =>
+        svg("text", { class: "tick", x: x(step), y: HEIGHT - 7, "text-anchor": "middle" }, shownNumber(step)),
+      ),
+      this.spec.marks.map((step) =>
+        svg("line", { class: "mark", x1: x(step), x2: x(step), y1: PAD.top, y2: HEIGHT - PAD.bottom }),
+      ),
       this.spec.series.map((each) => this.curves(each, path)),
       this.cross,
     );
@@ -84,10 +95,19 @@ export class Chart {
 
   curves({ points, colour, smooth, dots }, path) {
     const curve = (line, extra) => svg("path", { class: "curve", d: path(line), stroke: colour, ...extra });
-    if (dots) return [curve(points), points.map(([step, value]) => svg("circle", { cx: this.x.x(step), cy: this.x.y(value), r: 3, fill: colour }))];
+    if (dots)
+      return [
+        curve(points),
+        points.map(([step, value]) =>
+          svg("circle", { cx: this.x.x(step), cy: this.x.y(value), r: 3, fill: colour }),
+        ),
+      ];
     const raw = thinned(points, POINTS);
     if (!smooth) return [curve(raw)];
-    const means = smoothed(points.map(([, value]) => value), smooth);
+    const means = smoothed(
+      points.map(([, value]) => value),
+      smooth,
+    );
     const line = points.map(([step], at) => [step, means[at]]);
     return [curve(raw, { opacity: 0.28 }), curve(thinned(line, POINTS))];
   }
@@ -99,7 +119,15 @@ export class Chart {
     const several = found.length > 1;
     replace(
       this.readout,
-      found.map(([each, value]) => value && h("span", { style: { color: each.colour } }, `${several ? `${each.name} ` : ""}${shownNumber(value[1])} `)),
+      found.map(
+        ([each, value]) =>
+          value &&
+          h(
+            "span",
+            { style: { color: each.colour } },
+            `${several ? `${each.name} ` : ""}${shownNumber(value[1])} `,
+          ),
+      ),
       step !== null && found[0]?.[1] && h("span", { class: "muted" }, `at ${shownNumber(Math.round(step))}`),
     );
     if (!this.cross) return;
@@ -112,14 +140,36 @@ export class Chart {
     const width = 560;
     const scales = this.scales(width);
     const items = scales.up.flatMap((value) => [
-      scene.line([[PAD.left, scales.y(value)], [width - PAD.right, scales.y(value)]], line),
-      scene.text(PAD.left - 8, scales.y(value) + 4, shownNumber(value), { fill: muted, size: 11, anchor: "end" }),
+      scene.line(
+        [
+          [PAD.left, scales.y(value)],
+          [width - PAD.right, scales.y(value)],
+        ],
+        line,
+      ),
+      scene.text(PAD.left - 8, scales.y(value) + 4, shownNumber(value), {
+        fill: muted,
+        size: 11,
+        anchor: "end",
+      }),
     ]);
     for (const step of scales.across) {
-      items.push(scene.text(scales.x(step), HEIGHT - 7, shownNumber(step), { fill: muted, size: 11, anchor: "middle" }));
+      items.push(
+        scene.text(scales.x(step), HEIGHT - 7, shownNumber(step), {
+          fill: muted,
+          size: 11,
+          anchor: "middle",
+        }),
+      );
     }
     for (const { points, colour } of this.spec.series) {
-      items.push(scene.line(thinned(points, POINTS).map(([step, value]) => [scales.x(step), scales.y(value)]), colour, 1.5));
+      items.push(
+        scene.line(
+          thinned(points, POINTS).map(([step, value]) => [scales.x(step), scales.y(value)]),
+          colour,
+          1.5,
+        ),
+      );
     }
     return { width, height: HEIGHT, items, ink };
   }

@@ -18,7 +18,9 @@ export function thinned(points, count) {
     const stretch = points.slice(at, at + size);
     const low = stretch.reduce((best, each) => (each[1] < best[1] ? each : best));
     const high = stretch.reduce((best, each) => (each[1] > best[1] ? each : best));
-    kept.push(...(low[0] <= high[0] ? [low, high] : [high, low]).filter((each, i, both) => !i || each !== both[0]));
+    kept.push(
+      ...(low[0] <= high[0] ? [low, high] : [high, low]).filter((each, i, both) => !i || each !== both[0]),
+    );
   }
   return kept;
 }

@@ -20,7 +20,13 @@ const transposed = (name) => sup(mi(name), mi("⊤"));
 export function scaledDotProduct() {
   return block(
     mi("Attention"),
-    mo("("), mi("Q"), mo(","), mi("K"), mo(","), mi("V"), mo(")"),
+    mo("("),
+    mi("Q"),
+    mo(","),
+    mi("K"),
+    mo(","),
+    mi("V"),
+    mo(")"),
     mo("="),
     mi("softmax"),
     mo("("),
@@ -33,8 +39,17 @@ export function scaledDotProduct() {
 /** e = vᵀ tanh(W s + U h) */
 export function additive() {
   return block(
-    sub(mi("e"), row(mi("i"), mi("j"))), mo("="), transposed("v"), mi("tanh"), mo("("),
-    mi("W"), sub(mi("s"), row(mi("i"), mo("−"), mn("1"))), mo("+"), mi("U"), sub(mi("h"), mi("j")), mo(")"),
+    sub(mi("e"), row(mi("i"), mi("j"))),
+    mo("="),
+    transposed("v"),
+    mi("tanh"),
+    mo("("),
+    mi("W"),
+    sub(mi("s"), row(mi("i"), mo("−"), mn("1"))),
+    mo("+"),
+    mi("U"),
+    sub(mi("h"), mi("j")),
+    mo(")"),
   );
 }
 
@@ -42,7 +57,13 @@ export function additive() {
 export function sinusoid(position, dimension, width, value) {
   const even = dimension - (dimension % 2);
   return block(
-    sub(mi("PE"), row(mn(position), mo(","), mn(dimension))), mo("="), mi(dimension % 2 ? "cos" : "sin"), mo("("),
-    frac(mn(position), sup(mn("10000"), frac(mn(even), mn(width)))), mo(")"), mo("="), mn(value.toFixed(4)),
+    sub(mi("PE"), row(mn(position), mo(","), mn(dimension))),
+    mo("="),
+    mi(dimension % 2 ? "cos" : "sin"),
+    mo("("),
+    frac(mn(position), sup(mn("10000"), frac(mn(even), mn(width)))),
+    mo(")"),
+    mo("="),
+    mn(value.toFixed(4)),
   );
 }

@@ -69,7 +69,9 @@ function captioned(picture, view) {
 
 /** The colour scale, from `low` to `high`. */
 export function legend(low, high, note, signed = false) {
-  const stops = [0, 0.25, 0.5, 0.75, 1].map((share) => css(colours(isDark(), signed)[Math.round(255 * share)]));
+  const stops = [0, 0.25, 0.5, 0.75, 1].map((share) =>
+    css(colours(isDark(), signed)[Math.round(255 * share)]),
+  );
   return h(
     "div",
     { class: "legend" },

@@ -97,15 +97,18 @@ export function spec(weights, state, trace) {
     colLabels = colPiece.map((at) => cols.pieces[at]);
   }
   if (state.words) {
-    matrix = mergeWords(matrix, rows.wordOf, colPiece.map((at) => cols.wordOf[at]));
+    matrix = mergeWords(
+      matrix,
+      rows.wordOf,
+      colPiece.map((at) => cols.wordOf[at]),
+    );
     rowLabels = rows.words;
     colLabels = cols.words;
     rowPiece = rowLabels.map((_, word) => rows.wordOf.indexOf(word));
     colPiece = colLabels.map((_, word) => cols.wordOf.indexOf(word));
   }
   matrix = largestMass(matrix, state.mass / 100);
-  const faint = (pieces, wordOf) =>
-    new Set(pieces.flatMap((piece, at) => (wordOf[piece] < 0 ? [at] : [])));
+  const faint = (pieces, wordOf) => new Set(pieces.flatMap((piece, at) => (wordOf[piece] < 0 ? [at] : [])));
   return {
     ...matrix,
     rowLabels,

@@ -133,7 +133,11 @@ function help() {
   replace(
     dialog,
     h("h2", { id: "keys-title" }, "Keys"),
-    h("dl", {}, KEYS.map(([key, meaning]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, meaning)])),
+    h(
+      "dl",
+      {},
+      KEYS.map(([key, meaning]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, meaning)]),
+    ),
     button("Close", () => dialog.close(), { autofocus: true }),
   );
   dialog.showModal();
@@ -181,7 +185,10 @@ const ACTIONS = {
 
 function keys(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
-  if (event.target.closest("input:not([type=radio], [type=checkbox], [type=range]), textarea, select, dialog")) return;
+  if (
+    event.target.closest("input:not([type=radio], [type=checkbox], [type=range]), textarea, select, dialog")
+  )
+    return;
   const action = /^\d$/.test(event.key) ? () => switchHead(Number(event.key)) : ACTIONS[event.key];
   if (!action) return;
   event.preventDefault();

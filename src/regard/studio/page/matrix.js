@@ -144,13 +144,36 @@ export class Matrix {
     replace(
       this.labels,
       rowLabels.map((label, row) =>
-        h("span", { class: `row-label ${name(faintRows, row) ?? ""}`, dir: "auto", style: {
-          top: `${top + row * cell}px`, height: `${cell}px`, width: `${left - 8}px`, "line-height": `${cell - 1}px`,
-          "font-size": `${font}px` } }, label),
+        h(
+          "span",
+          {
+            class: `row-label ${name(faintRows, row) ?? ""}`,
+            dir: "auto",
+            style: {
+              top: `${top + row * cell}px`,
+              height: `${cell}px`,
+              width: `${left - 8}px`,
+              "line-height": `${cell - 1}px`,
+              "font-size": `${font}px`,
+            },
+          },
+          label,
+        ),
       ),
       colLabels.map((label, col) =>
-        h("span", { class: `col-label ${name(faintCols, col) ?? ""}`, dir: "auto", style: {
-          left: `${left + (col + 0.5) * cell}px`, top: `${top - 6}px`, "font-size": `${font}px` } }, label),
+        h(
+          "span",
+          {
+            class: `col-label ${name(faintCols, col) ?? ""}`,
+            dir: "auto",
+            style: {
+              left: `${left + (col + 0.5) * cell}px`,
+              top: `${top - 6}px`,
+              "font-size": `${font}px`,
+            },
+          },
+          label,
+        ),
       ),
     );
   }

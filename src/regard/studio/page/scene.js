@@ -11,7 +11,14 @@ export const line = (points, stroke, width = 1, opacity = 1) => ({
   width,
   opacity,
 });
-export const circle = (x, y, radius, fill, stroke = "none") => ({ kind: "circle", x, y, radius, fill, stroke });
+export const circle = (x, y, radius, fill, stroke = "none") => ({
+  kind: "circle",
+  x,
+  y,
+  radius,
+  fill,
+  stroke,
+});
 export const text = (x, y, content, { fill, size = 12, anchor = "start", turn = 0, weight = 400 }) => ({
   kind: "text",
   ...{ x, y, content, fill, size, anchor, turn, weight },
@@ -19,10 +26,12 @@ export const text = (x, y, content, { fill, size = 12, anchor = "start", turn = 
 
 function escape(value) {
   const names = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
-  return String(value)
-    .replace(/[&<>"]/g, (character) => names[character])
-    // Characters that no XML file may hold.
-    .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd");
+  return (
+    String(value)
+      .replace(/[&<>"]/g, (character) => names[character])
+      // Characters that no XML file may hold.
+      .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd")
+  );
 }
 
 const round = (value) => Math.round(value * 100) / 100;

@@ -57,9 +57,13 @@ export function sentenceBar(session, root) {
       examples,
       found.length ? h("span", { class: "muted" }, "Held-out sentences:") : null,
       found.map((each) =>
-        button(each.source, () => {
-          store.set({ text: each.source, prefix: [], typed: "", adopted: [], row: -1, col: -1 });
-        }, { class: "example", title: `Reference: ${each.reference}` }),
+        button(
+          each.source,
+          () => {
+            store.set({ text: each.source, prefix: [], typed: "", adopted: [], row: -1, col: -1 });
+          },
+          { class: "example", title: `Reference: ${each.reference}` },
+        ),
       ),
     );
   }
@@ -96,11 +100,17 @@ function chips(session) {
   const found = [];
   const chip = (text, patch) =>
     found.push(
-      h("span", { class: "chip" }, text, button("×", () => store.set(patch), { class: "quiet", "aria-label": `Undo: ${text}` })),
+      h(
+        "span",
+        { class: "chip" },
+        text,
+        button("×", () => store.set(patch), { class: "quiet", "aria-label": `Undo: ${text}` }),
+      ),
     );
   if (state.prefix.length || state.typed) chip("begins as you said", { prefix: [], typed: "" });
   if (state.adopted.length) chip("an output you chose", { adopted: [] });
-  if (state.off.length) chip(`${state.off.length} ${state.off.length === 1 ? "head" : "heads"} off`, { off: [] });
+  if (state.off.length)
+    chip(`${state.off.length} ${state.off.length === 1 ? "head" : "heads"} off`, { off: [] });
   if (state.step) chip(`weights of step ${state.step.toLocaleString("en")}`, { step: 0 });
   const said = result.translation;
   if (said && !said.whole) found.push(h("span", { class: "muted" }, "Only the beginning fits."));

@@ -2,7 +2,18 @@
 
 import * as api from "./api.js";
 
-const ASKED_ANEW = ["text", "prefix", "typed", "adopted", "beam", "penalty", "step", "run", "view", "against"];
+const ASKED_ANEW = [
+  "text",
+  "prefix",
+  "typed",
+  "adopted",
+  "beam",
+  "penalty",
+  "step",
+  "run",
+  "view",
+  "against",
+];
 const CHANGES = ["off", "by"];
 
 /** Events: "runs" when their description changed, "grow" while a search goes on, "result". */

@@ -6,12 +6,17 @@ import { button, h, replace } from "./dom.js";
 export function digits(value) {
   if (value === -Infinity) return "−∞";
   const size = Math.abs(value);
-  const text = size !== 0 && size < 0.0005 ? size.toExponential(1) : size >= 1000 ? size.toFixed(0) : size.toFixed(4);
+  const text =
+    size !== 0 && size < 0.0005 ? size.toExponential(1) : size >= 1000 ? size.toFixed(0) : size.toFixed(4);
   return (value < 0 ? "−" : "") + text;
 }
 
 export function number(value, most, { signed = true, strong = false } = {}) {
-  const properties = { class: strong ? "number strong" : "number", "data-value": value, title: String(value) };
+  const properties = {
+    class: strong ? "number strong" : "number",
+    "data-value": value,
+    title: String(value),
+  };
   if (!most) return h("td", properties, digits(value));
   const colour = colourTable(isDark(), signed)[shade(value, most, signed)];
   return h("td", { ...properties, style: { background: css(colour), color: ink(colour) } }, digits(value));
@@ -31,16 +36,47 @@ export function vectors(rows, { first = 8, dims = "d" } = {}) {
     const shown = all ? width : first;
     replace(
       box,
-      h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Numbers" },
-        h("table", { class: "numbers" },
-          h("thead", {}, h("tr", {}, h("td", {}), Array.from({ length: shown }, (_, at) => h("th", { scope: "col" }, `${dims}${at + 1}`)), h("td", {}))),
-          h("tbody", {}, rows.map(({ name, values, sum, strong }) =>
-            h("tr", {}, h("th", { scope: "row" }, name), values.slice(0, shown).map((value) => number(value, most, { strong })),
-              h("td", { class: "sum" }, sum ?? (all ? "" : "…"))))))),
-      width > first && button(all ? "fewer" : `all ${width} numbers`, () => {
-        all = !all;
-        draw();
-      }, { class: "quiet" }),
+      h(
+        "div",
+        { class: "scroll", tabindex: 0, role: "region", "aria-label": "Numbers" },
+        h(
+          "table",
+          { class: "numbers" },
+          h(
+            "thead",
+            {},
+            h(
+              "tr",
+              {},
+              h("td", {}),
+              Array.from({ length: shown }, (_, at) => h("th", { scope: "col" }, `${dims}${at + 1}`)),
+              h("td", {}),
+            ),
+          ),
+          h(
+            "tbody",
+            {},
+            rows.map(({ name, values, sum, strong }) =>
+              h(
+                "tr",
+                {},
+                h("th", { scope: "row" }, name),
+                values.slice(0, shown).map((value) => number(value, most, { strong })),
+                h("td", { class: "sum" }, sum ?? (all ? "" : "…")),
+              ),
+            ),
+          ),
+        ),
+      ),
+      width > first &&
+        button(
+          all ? "fewer" : `all ${width} numbers`,
+          () => {
+            all = !all;
+            draw();
+          },
+          { class: "quiet" },
+        ),
     );
   }
   draw();

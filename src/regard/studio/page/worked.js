@@ -6,9 +6,21 @@ import { digits } from "./strips.js";
 import { softmax } from "./weights.js";
 
 const START = {
-  Q: [[1, 0, 1, 0], [0, 2, 0, 1], [1, 1, 0, 0]],
-  K: [[1, 1, 0, 0], [0, 1, 1, 0], [1, 0, 1, 1]],
-  V: [[1, 0, 2, 0], [0, 3, 0, 1], [2, 1, 0, 1]],
+  Q: [
+    [1, 0, 1, 0],
+    [0, 2, 0, 1],
+    [1, 1, 0, 0],
+  ],
+  K: [
+    [1, 1, 0, 0],
+    [0, 1, 1, 0],
+    [1, 0, 1, 1],
+  ],
+  V: [
+    [1, 0, 2, 0],
+    [0, 3, 0, 1],
+    [2, 1, 0, 1],
+  ],
 };
 const STEPS = [
   ["scores", "S = QKᵀ", "Row i, column j: the dot product of query i and key j."],
@@ -21,9 +33,13 @@ const NEAR = 0.005;
 /** All of the attention of small matrices: {scores, scaled, weights, output}. */
 export function attention({ Q, K, V }, causal) {
   const scores = Q.map((q) => K.map((k) => q.reduce((sum, value, at) => sum + value * k[at], 0)));
-  const scaled = scores.map((line, i) => line.map((value, j) => (causal && j > i ? -Infinity : value / Math.sqrt(K[0].length))));
+  const scaled = scores.map((line, i) =>
+    line.map((value, j) => (causal && j > i ? -Infinity : value / Math.sqrt(K[0].length))),
+  );
   const weights = scaled.map(softmax);
-  const output = weights.map((line) => V[0].map((_, dim) => line.reduce((sum, weight, at) => sum + weight * V[at][dim], 0)));
+  const output = weights.map((line) =>
+    V[0].map((_, dim) => line.reduce((sum, weight, at) => sum + weight * V[at][dim], 0)),
+  );
   return { scores, scaled, weights, output };
 }
 
@@ -39,27 +55,63 @@ export function workedExample() {
   let causal = false;
   const results = h("div", { class: "worked-results" });
   const inputs = h("div", { class: "worked-inputs" });
-  const element = h("div", { class: "worked" },
-    h("p", { class: "muted" }, "Three tokens, vectors of four numbers. Change any number, work a result out on paper, then check it or show it."),
-    scaledDotProduct(), inputs, results);
+  const element = h(
+    "div",
+    { class: "worked" },
+    h(
+      "p",
+      { class: "muted" },
+      "Three tokens, vectors of four numbers. Change any number, work a result out on paper, then check it or show it.",
+    ),
+    scaledDotProduct(),
+    inputs,
+    results,
+  );
 
   function drawInputs() {
     replace(
       inputs,
       Object.entries(given).map(([name, matrix]) =>
-        h("div", { class: "small-matrix" }, h("h3", {}, name), h("table", {}, h("tbody", {}, matrix.map((line, row) =>
-          h("tr", {}, line.map((value, col) => h("td", {}, entry(name, row, col, value))))))))),
-      h("div", { class: "worked-buttons" },
-        toggle("causal mask", causal, (on) => {
-          causal = on;
-          drawResults();
-        }, "Nothing may look at what comes after it"),
+        h(
+          "div",
+          { class: "small-matrix" },
+          h("h3", {}, name),
+          h(
+            "table",
+            {},
+            h(
+              "tbody",
+              {},
+              matrix.map((line, row) =>
+                h(
+                  "tr",
+                  {},
+                  line.map((value, col) => h("td", {}, entry(name, row, col, value))),
+                ),
+              ),
+            ),
+          ),
+        ),
+      ),
+      h(
+        "div",
+        { class: "worked-buttons" },
+        toggle(
+          "causal mask",
+          causal,
+          (on) => {
+            causal = on;
+            drawResults();
+          },
+          "Nothing may look at what comes after it",
+        ),
         button("First numbers again", () => {
           Object.assign(given, structuredClone(START));
           drawInputs();
           drawResults();
         }),
-        button("Copy as LaTeX", (event) => copy(event.currentTarget))),
+        button("Copy as LaTeX", (event) => copy(event.currentTarget)),
+      ),
     );
   }
 
@@ -87,14 +139,44 @@ export function workedExample() {
     replace(
       results,
       STEPS.map(([step, title, hint]) =>
-        h("div", { class: "small-matrix" },
-          h("h3", {}, title), h("p", { class: "muted small" }, hint),
-          h("table", {}, h("tbody", {}, found[step].map((line, row) => h("tr", {}, line.map((value, col) => h("td", {},
-            open.has(step) ? h("span", { class: "number", "data-value": value }, digits(value)) : check(step, row, col, value))))))),
-          button(open.has(step) ? "Hide" : "Show", () => {
-            if (!open.delete(step)) open.add(step);
-            drawResults();
-          }, { class: "quiet", "aria-label": `${open.has(step) ? "Hide" : "Show"} ${title}` }))),
+        h(
+          "div",
+          { class: "small-matrix" },
+          h("h3", {}, title),
+          h("p", { class: "muted small" }, hint),
+          h(
+            "table",
+            {},
+            h(
+              "tbody",
+              {},
+              found[step].map((line, row) =>
+                h(
+                  "tr",
+                  {},
+                  line.map((value, col) =>
+                    h(
+                      "td",
+                      {},
+                      open.has(step)
+                        ? h("span", { class: "number", "data-value": value }, digits(value))
+                        : check(step, row, col, value),
+                    ),
+                  ),
+                ),
+              ),
+            ),
+          ),
+          button(
+            open.has(step) ? "Hide" : "Show",
+            () => {
+              if (!open.delete(step)) open.add(step);
+              drawResults();
+            },
+            { class: "quiet", "aria-label": `${open.has(step) ? "Hide" : "Show"} ${title}` },
+          ),
+        ),
+      ),
     );
   }
 
@@ -108,7 +190,10 @@ export function workedExample() {
       on: {
         input: () => {
           const typed = Number(box.value.replace("−", "-").replace(",", "."));
-          const right = value === -Infinity ? /^[-−](∞|inf)/.test(box.value) : box.value !== "" && Math.abs(typed - value) <= NEAR + 1e-9;
+          const right =
+            value === -Infinity
+              ? /^[-−](∞|inf)/.test(box.value)
+              : box.value !== "" && Math.abs(typed - value) <= NEAR + 1e-9;
           box.className = box.value === "" ? "" : right ? "right" : "wrong";
           box.setAttribute("aria-invalid", String(box.value !== "" && !right));
         },
@@ -119,7 +204,11 @@ export function workedExample() {
 
   async function copy(where) {
     const found = attention(given, causal);
-    const lines = [...Object.entries(given).map(([name, matrix]) => latex(name, matrix)), latex("A", found.weights), latex("AV", found.output)];
+    const lines = [
+      ...Object.entries(given).map(([name, matrix]) => latex(name, matrix)),
+      latex("A", found.weights),
+      latex("AV", found.output),
+    ];
     try {
       await navigator.clipboard.writeText(lines.join("\n"));
       where.textContent = "Copied";
@@ -133,7 +222,11 @@ export function workedExample() {
     const found = attention(given, causal);
     const rows = [];
     for (const [name, matrix] of [...Object.entries(given), ...Object.entries(found)]) {
-      rows.push([name], ...matrix.map((line) => line.map((value) => (value === -Infinity ? "-inf" : value))), []);
+      rows.push(
+        [name],
+        ...matrix.map((line) => line.map((value) => (value === -Infinity ? "-inf" : value))),
+        [],
+      );
     }
     return rows;
   }

@@ -8,8 +8,10 @@ import { summary } from "../weights.js";
 
 const REASONS = {
   encoder: "Each row is a source token; its weights say which source tokens its new vector is a mean of.",
-  decoder: "Each row is a position of the output; the triangle above is masked, since nothing may look ahead.",
-  cross: "Each row is an output token; its weights say which source tokens the model looked at to predict it.",
+  decoder:
+    "Each row is a position of the output; the triangle above is masked, since nothing may look ahead.",
+  cross:
+    "Each row is an output token; its weights say which source tokens the model looked at to predict it.",
 };
 
 export function alignment(session) {
@@ -26,13 +28,20 @@ export function alignment(session) {
       store.set({ row: row < 0 ? -1 : shown.rowPiece[row], col: col < 0 ? -1 : shown.colPiece[col] }),
     open: (row, col) => openNumbers(row, col),
   });
-  const tableBox = h("div", { class: "table-box", tabindex: 0, role: "region", "aria-label": "Weights as a table", hidden: true });
+  const tableBox = h("div", {
+    class: "table-box",
+    tabindex: 0,
+    role: "region",
+    "aria-label": "Weights as a table",
+    hidden: true,
+  });
   let asTable = false;
 
   const view = {
     name: "alignment",
     root: h("div", {}),
-    caption: () => `${store.state.kind} attention, ${choice(store.state, session.result.trace).title}: ${session.result.trace.source.text}`,
+    caption: () =>
+      `${store.state.kind} attention, ${choice(store.state, session.result.trace).title}: ${session.result.trace.source.text}`,
     update,
     scene: () => (shown ? matrix.scene(inks()) : null),
     table: () => (shown ? matrix.table() : null),
@@ -46,7 +55,12 @@ export function alignment(session) {
       "Dark cells: this output token was predicted while looking at that source token. Attention shows where information came from, not yet why.",
     ),
     controls,
-    h("div", { class: "matrix-and-side" }, h("div", { class: "matrix-box" }, matrix.element, tableBox), h("aside", { class: "side-panel" }, readout, explain)),
+    h(
+      "div",
+      { class: "matrix-and-side" },
+      h("div", { class: "matrix-box" }, matrix.element, tableBox),
+      h("aside", { class: "side-panel" }, readout, explain),
+    ),
   );
 
   async function update() {
@@ -83,12 +97,28 @@ export function alignment(session) {
     redraw(
       controls,
       JSON.stringify([state.kind, trace.heads[state.kind]]),
-      kinds.length > 1 && segmented("Attention", kinds, state.kind, (kind) => store.set({ kind, layer: -1, head: -1, row: -1, col: -1 })),
-      select("Weights", headOptions(state, trace), `${state.layer}.${state.layer < 0 ? -1 : state.head}`, (value) => {
-        const [layer, head] = value.split(".").map(Number);
-        store.set({ layer, head });
-      }),
-      segmented("Tokens", [[true, "Words"], [false, "Pieces"]], state.words, (words) => store.set({ words })),
+      kinds.length > 1 &&
+        segmented("Attention", kinds, state.kind, (kind) =>
+          store.set({ kind, layer: -1, head: -1, row: -1, col: -1 }),
+        ),
+      select(
+        "Weights",
+        headOptions(state, trace),
+        `${state.layer}.${state.layer < 0 ? -1 : state.head}`,
+        (value) => {
+          const [layer, head] = value.split(".").map(Number);
+          store.set({ layer, head });
+        },
+      ),
+      segmented(
+        "Tokens",
+        [
+          [true, "Words"],
+          [false, "Pieces"],
+        ],
+        state.words,
+        (words) => store.set({ words }),
+      ),
       state.kind !== "encoder" &&
         segmented(
           "Row is",
@@ -99,8 +129,21 @@ export function alignment(session) {
           rowLabel(state, trace),
           (label) => store.set({ label }),
         ),
-      segmented("Colour", [["fixed", "0 to 1"], ["row", "row’s largest"]], state.scale, (scale) => store.set({ scale })),
-      toggle("ends", state.specials, (specials) => store.set({ specials }), "Without them the rest of each row is scaled to sum to 1"),
+      segmented(
+        "Colour",
+        [
+          ["fixed", "0 to 1"],
+          ["row", "row’s largest"],
+        ],
+        state.scale,
+        (scale) => store.set({ scale }),
+      ),
+      toggle(
+        "ends",
+        state.specials,
+        (specials) => store.set({ specials }),
+        "Without them the rest of each row is scaled to sum to 1",
+      ),
       slider("Largest", {
         min: 20,
         max: 100,
@@ -128,8 +171,19 @@ export function alignment(session) {
       explain,
       h("span", {}, `Shown: ${chosen.title}. `),
       REASONS[state.kind],
-      h("span", {}, ` A row spreads over ${(2 ** entropy).toFixed(1)} tokens on average; ${(100 * sunk).toFixed(0)} % of the weight lies on ends and punctuation, where heads rest when they have nothing to do.`),
-      state.kind === "cross" && named && state.layer === -1 && h("span", {}, ` Compared with word alignments found without any network, it errs least of all heads: error rate ${named.aer.toFixed(2)}, sharpness ${named.sharpness.toFixed(2)}.`),
+      h(
+        "span",
+        {},
+        ` A row spreads over ${(2 ** entropy).toFixed(1)} tokens on average; ${(100 * sunk).toFixed(0)} % of the weight lies on ends and punctuation, where heads rest when they have nothing to do.`,
+      ),
+      state.kind === "cross" &&
+        named &&
+        state.layer === -1 &&
+        h(
+          "span",
+          {},
+          ` Compared with word alignments found without any network, it errs least of all heads: error rate ${named.aer.toFixed(2)}, sharpness ${named.sharpness.toFixed(2)}.`,
+        ),
       state.kind === "cross" && ranking(trace.aligners),
       legend("0", state.scale === "fixed" ? "1" : "row’s largest"),
     );
@@ -139,11 +193,36 @@ export function alignment(session) {
   function ranking(scores) {
     if (!scores.length) return null;
     const name = ({ layer, head }) =>
-      layer === null ? "mean of all" : head === null ? `layer ${layer + 1}, mean` : `layer ${layer + 1}, head ${head + 1}`;
-    return h("details", {}, h("summary", {}, "All heads by how well they align"),
-      h("ol", { class: "ranking" }, scores.map((each) =>
-        h("li", {}, button(name(each), () => store.set({ layer: each.layer ?? -2, head: each.head ?? -1, label: each.reading }), { class: "plain" }),
-          h("span", { class: "muted" }, ` ${each.reading === "read" ? "as read, " : ""}error ${each.aer.toFixed(2)}, sharpness ${each.sharpness.toFixed(2)}`)))));
+      layer === null
+        ? "mean of all"
+        : head === null
+          ? `layer ${layer + 1}, mean`
+          : `layer ${layer + 1}, head ${head + 1}`;
+    return h(
+      "details",
+      {},
+      h("summary", {}, "All heads by how well they align"),
+      h(
+        "ol",
+        { class: "ranking" },
+        scores.map((each) =>
+          h(
+            "li",
+            {},
+            button(
+              name(each),
+              () => store.set({ layer: each.layer ?? -2, head: each.head ?? -1, label: each.reading }),
+              { class: "plain" },
+            ),
+            h(
+              "span",
+              { class: "muted" },
+              ` ${each.reading === "read" ? "as read, " : ""}error ${each.aer.toFixed(2)}, sharpness ${each.sharpness.toFixed(2)}`,
+            ),
+          ),
+        ),
+      ),
+    );
   }
 
   function say(row, col) {
@@ -153,7 +232,10 @@ export function alignment(session) {
       return;
     }
     const line = Array.from(shown.data.subarray(row * shown.cols, (row + 1) * shown.cols));
-    const best = line.map((value, at) => [value, at]).sort((a, b) => b[0] - a[0]).slice(0, 4);
+    const best = line
+      .map((value, at) => [value, at])
+      .sort((a, b) => b[0] - a[0])
+      .slice(0, 4);
     replace(
       readout,
       h(
@@ -164,11 +246,19 @@ export function alignment(session) {
         h("bdi", {}, shown.colLabels[col]),
       ),
       h("p", { class: "value", "data-value": line[col] }, line[col].toFixed(4)),
-      h("ol", { class: "mini" }, best.map(([value, at]) =>
-        h("li", { class: at === col ? "taken" : "" }, h("bdi", {}, shown.colLabels[at]),
-          h("span", { class: "bar" }, h("span", { style: { width: `${100 * Math.min(1, value)}%` } })),
-          h("span", { class: "share" }, value.toFixed(2))),
-      )),
+      h(
+        "ol",
+        { class: "mini" },
+        best.map(([value, at]) =>
+          h(
+            "li",
+            { class: at === col ? "taken" : "" },
+            h("bdi", {}, shown.colLabels[at]),
+            h("span", { class: "bar" }, h("span", { style: { width: `${100 * Math.min(1, value)}%` } })),
+            h("span", { class: "share" }, value.toFixed(2)),
+          ),
+        ),
+      ),
       button("The numbers behind it", () => openNumbers(row, col), { class: "link" }),
     );
   }
@@ -197,8 +287,21 @@ export function alignment(session) {
         "table",
         { class: "weights" },
         h("caption", { class: "muted" }, view.caption()),
-        h("thead", {}, h("tr", {}, h("td", {}), head.slice(1).map((label) => h("th", { scope: "col" }, label)))),
-        h("tbody", {}, rows.map(([label, ...values]) => h("tr", {}, h("th", { scope: "row" }, label), values.map(cell)))),
+        h(
+          "thead",
+          {},
+          h(
+            "tr",
+            {},
+            h("td", {}),
+            head.slice(1).map((label) => h("th", { scope: "col" }, label)),
+          ),
+        ),
+        h(
+          "tbody",
+          {},
+          rows.map(([label, ...values]) => h("tr", {}, h("th", { scope: "row" }, label), values.map(cell))),
+        ),
       ),
     );
   }
@@ -210,7 +313,14 @@ export function alignment(session) {
 export function headOptions(state, trace) {
   const counts = trace.heads[state.kind];
   const named = state.kind === "cross" ? bestHead(trace) : null;
-  const options = [["-1.-1", named ? `Layer ${named.layer + 1}, head ${named.head + 1}: aligns best` : `Layer ${Math.max(0, counts.length - 2) + 1}, mean (usual)`]];
+  const options = [
+    [
+      "-1.-1",
+      named
+        ? `Layer ${named.layer + 1}, head ${named.head + 1}: aligns best`
+        : `Layer ${Math.max(0, counts.length - 2) + 1}, mean (usual)`,
+    ],
+  ];
   if (counts.reduce((sum, count) => sum + count, 0) > 1) options.push(["-2.-1", "Mean of all"]);
   for (const [layer, heads] of counts.entries()) {
     if (heads > 1) options.push([`${layer}.-1`, `Layer ${layer + 1}, mean`]);

@@ -20,7 +20,11 @@ export function beam(session) {
   let chosen = null;
   let penalty = 1;
   const controls = h("div", { class: "controls" });
-  const drawing = svg("svg", { class: "tree", role: "group", "aria-label": "Search tree; arrow keys move, Enter chooses" });
+  const drawing = svg("svg", {
+    class: "tree",
+    role: "group",
+    "aria-label": "Search tree; arrow keys move, Enter chooses",
+  });
   const box = h("div", { class: "tree-box" }, drawing);
   const about = h("div", { class: "about", "aria-live": "polite" });
   const ranking = h("div", {});
@@ -34,14 +38,32 @@ export function beam(session) {
     table: () =>
       tree && [
         ["id", "parent", "step", "token", "log_probability", "total", "rank", "fate"],
-        ...tree.nodes.map((node) => [node.id, node.parent, node.step, tree.pieces[node.id], node.log_probability, node.total, node.rank + 1, node.fate]),
+        ...tree.nodes.map((node) => [
+          node.id,
+          node.parent,
+          node.step,
+          tree.pieces[node.id],
+          node.log_probability,
+          node.total,
+          node.rank + 1,
+          node.fate,
+        ]),
       ],
   };
   replace(
     view.root,
-    heading(view, "Beam", "A column is a step, higher is better. Filled boxes went on; faint ones were given up. Choose a node to go on from there."),
+    heading(
+      view,
+      "Beam",
+      "A column is a step, higher is better. Filled boxes went on; faint ones were given up. Choose a node to go on from there.",
+    ),
     controls,
-    h("div", { class: "legend-row" }, legend("0", "1", "probability of the token"), h("span", { class: "key muted" }, "thick line: the best output")),
+    h(
+      "div",
+      { class: "legend-row" },
+      legend("0", "1", "probability of the token"),
+      h("span", { class: "key muted" }, "thick line: the best output"),
+    ),
     box,
     h("div", { class: "two" }, about, ranking),
   );
@@ -71,11 +93,25 @@ export function beam(session) {
     redraw(
       controls,
       "beam",
-      slider("Beam size", { min: 1, max: 10, step: 1, value: sentence.beam_size, shown: String, change: (size) => store.set({ beam: size, adopted: [] }) }),
-      slider("Length penalty", { min: 0, max: 3, step: 0.1, value: penalty, shown: (value) => value.toFixed(1), change: (value) => {
-        penalty = value;
-        drawRanking();
-      } }),
+      slider("Beam size", {
+        min: 1,
+        max: 10,
+        step: 1,
+        value: sentence.beam_size,
+        shown: String,
+        change: (size) => store.set({ beam: size, adopted: [] }),
+      }),
+      slider("Length penalty", {
+        min: 0,
+        max: 3,
+        step: 0.1,
+        value: penalty,
+        shown: (value) => value.toFixed(1),
+        change: (value) => {
+          penalty = value;
+          drawRanking();
+        },
+      }),
       toggle("what was given up", pruned, (on) => {
         pruned = on;
         draw();
@@ -95,7 +131,9 @@ export function beam(session) {
     drawing.setAttribute("height", place.rows * HIGH + 30);
     replace(
       drawing,
-      Array.from({ length: place.columns }, (_, at) => svg("text", { class: "tick", x: at * WIDE + BOX / 2 + 2, y: 14, "text-anchor": "middle" }, at + 1)),
+      Array.from({ length: place.columns }, (_, at) =>
+        svg("text", { class: "tick", x: at * WIDE + BOX / 2 + 2, y: 14, "text-anchor": "middle" }, at + 1),
+      ),
       place.nodes.map((node) => edge(node, onBest)),
       place.nodes.map((node) => boxOf(node, onBest)),
     );
@@ -113,7 +151,11 @@ export function beam(session) {
     const [from, to] = [x1 + BOX, y1 + TALL / 2];
     const middle = (from + x2) / 2;
     const best = onBest.has(node.id);
-    return svg("path", { class: `edge ${node.fate} ${best ? "best" : ""}`, "data-id": node.id, d: `M${from} ${to}C${middle} ${to} ${middle} ${y2 + TALL / 2} ${x2} ${y2 + TALL / 2}` });
+    return svg("path", {
+      class: `edge ${node.fate} ${best ? "best" : ""}`,
+      "data-id": node.id,
+      d: `M${from} ${to}C${middle} ${to} ${middle} ${y2 + TALL / 2} ${x2} ${y2 + TALL / 2}`,
+    });
   }
 
   function boxOf(node, onBest) {
@@ -131,10 +173,18 @@ export function beam(session) {
         role: "button",
         "aria-label": `Step ${node.step}, ${label}, ${percent(node.log_probability)}, ${node.fate}`,
         "data-id": node.id,
-        on: { click: () => select(node), focus: () => chosen !== node && select(node), keydown: (event) => key(event, node) },
+        on: {
+          click: () => select(node),
+          focus: () => chosen !== node && select(node),
+          keydown: (event) => key(event, node),
+        },
       },
       svg("rect", { x, y, width: BOX, height: TALL, rx: 6, fill: faded ? "none" : css(colour) }),
-      svg("text", { x: x + BOX / 2, y: y + 17.5, "text-anchor": "middle", fill: faded ? null : inkOn(colour) }, label.length > 10 ? `${label.slice(0, 9)}…` : label),
+      svg(
+        "text",
+        { x: x + BOX / 2, y: y + 17.5, "text-anchor": "middle", fill: faded ? null : inkOn(colour) },
+        label.length > 10 ? `${label.slice(0, 9)}…` : label,
+      ),
     );
   }
 
@@ -160,7 +210,9 @@ export function beam(session) {
 
   /** An output is adopted in all views; anything else is a beginning to go on from. */
   function take(node) {
-    const ids = pathTo(place.byId, node.id).map((each) => each.token).filter((token) => token !== END_ID);
+    const ids = pathTo(place.byId, node.id)
+      .map((each) => each.token)
+      .filter((token) => token !== END_ID);
     if (node.fate === "finished") store.set({ adopted: ids });
     else store.set({ prefix: ids, typed: "", adopted: [] });
   }
@@ -175,12 +227,23 @@ export function beam(session) {
     replace(
       about,
       h("p", { class: "big", dir: "auto" }, text || "(nothing)", chosen.token === END_ID ? " ∎" : " …"),
-      h("dl", { class: "facts" },
-        h("dt", {}, "probability of this token"), h("dd", {}, percent(chosen.log_probability)),
-        h("dt", {}, "log-probability so far"), h("dd", {}, fixed(chosen.total)),
-        h("dt", {}, "rank at its step"), h("dd", {}, chosen.rank + 1),
-        h("dt", {}, chosen.fate), h("dd", {}, chosen.why)),
-      button(chosen.fate === "finished" ? "Look at this output in every view" : "Go on from here", () => take(chosen), {}),
+      h(
+        "dl",
+        { class: "facts" },
+        h("dt", {}, "probability of this token"),
+        h("dd", {}, percent(chosen.log_probability)),
+        h("dt", {}, "log-probability so far"),
+        h("dd", {}, fixed(chosen.total)),
+        h("dt", {}, "rank at its step"),
+        h("dd", {}, chosen.rank + 1),
+        h("dt", {}, chosen.fate),
+        h("dd", {}, chosen.why),
+      ),
+      button(
+        chosen.fate === "finished" ? "Look at this output in every view" : "Go on from here",
+        () => take(chosen),
+        {},
+      ),
     );
   }
 
@@ -194,14 +257,28 @@ export function beam(session) {
     replace(
       ranking,
       h("h3", {}, `Outputs, length penalty ${penalty.toFixed(1)}`),
-      h("ol", { class: "outputs" }, reranked(tree.nodes, penalty).map((node) => {
-        const path = pathTo(place.byId, node.id).filter((each) => each.token !== END_ID);
-        const ids = path.map((each) => each.token);
-        return h("li", { class: String(ids) === now ? "taken" : "" },
-          h("span", { class: "score" }, fixed(node.score)),
-          button(plain(path.map((each) => each.piece)) || "(nothing)", () => store.set({ adopted: ids }), { class: "plain", dir: "auto" }));
-      })),
-      h("p", { class: "muted small" }, "Score: log-probability ÷ length to the power of the penalty. At 0 the shortest has it easiest."),
+      h(
+        "ol",
+        { class: "outputs" },
+        reranked(tree.nodes, penalty).map((node) => {
+          const path = pathTo(place.byId, node.id).filter((each) => each.token !== END_ID);
+          const ids = path.map((each) => each.token);
+          return h(
+            "li",
+            { class: String(ids) === now ? "taken" : "" },
+            h("span", { class: "score" }, fixed(node.score)),
+            button(plain(path.map((each) => each.piece)) || "(nothing)", () => store.set({ adopted: ids }), {
+              class: "plain",
+              dir: "auto",
+            }),
+          );
+        }),
+      ),
+      h(
+        "p",
+        { class: "muted small" },
+        "Score: log-probability ÷ length to the power of the penalty. At 0 the shortest has it easiest.",
+      ),
     );
   }
 
@@ -215,14 +292,29 @@ export function beam(session) {
       if (!parent) continue;
       const [[x1, y1], [x2, y2]] = [corner(parent), corner(node)];
       const best = onBest.has(node.id);
-      items.push(pictures.line([[x1 + BOX, y1 + TALL / 2], [x2, y2 + TALL / 2]], best ? ink : line, best ? 2.5 : 1));
+      items.push(
+        pictures.line(
+          [
+            [x1 + BOX, y1 + TALL / 2],
+            [x2, y2 + TALL / 2],
+          ],
+          best ? ink : line,
+          best ? 2.5 : 1,
+        ),
+      );
     }
     for (const node of place.nodes) {
       const [x, y] = corner(node);
       const colour = colourTable(isDark())[shade(Math.exp(node.log_probability), 1)];
       const faded = node.fate === "pruned";
       if (!faded) items.push(pictures.rect(x, y, BOX, TALL, css(colour)));
-      items.push(pictures.text(x + BOX / 2, y + 17, node.token === END_ID ? END : readable(node.piece), { fill: faded ? inks().muted : inkOn(colour), size: 12, anchor: "middle" }));
+      items.push(
+        pictures.text(x + BOX / 2, y + 17, node.token === END_ID ? END : readable(node.piece), {
+          fill: faded ? inks().muted : inkOn(colour),
+          size: 12,
+          anchor: "middle",
+        }),
+      );
     }
     return { width: place.columns * WIDE + 8, height: place.rows * HIGH + 34, items };
   }

@@ -19,7 +19,12 @@ export function compare(session) {
     update,
     scene: () => {
       const filled = panes.filter((each) => each.matrix.spec);
-      return filled.length ? stacked(filled.map((each) => each.matrix.scene(inks())), filled.map((each) => each.name())) : null;
+      return filled.length
+        ? stacked(
+            filled.map((each) => each.matrix.scene(inks())),
+            filled.map((each) => each.name()),
+          )
+        : null;
     },
     table: () => {
       const filled = panes.filter((each) => each.matrix.spec);
@@ -28,9 +33,17 @@ export function compare(session) {
   };
   replace(
     view.root,
-    heading(view, "Compare", "One sentence, two models. Point at a word of the source in one matrix and it lights up in the other."),
+    heading(
+      view,
+      "Compare",
+      "One sentence, two models. Point at a word of the source in one matrix and it lights up in the other.",
+    ),
     controls,
-    h("div", { class: "panes" }, panes.map((each) => each.element)),
+    h(
+      "div",
+      { class: "panes" },
+      panes.map((each) => each.element),
+    ),
     legend("0", "1"),
   );
 
@@ -38,7 +51,10 @@ export function compare(session) {
     const head = h("div", { class: "pane-head" });
     const output = h("p", { class: "pane-output", dir: "auto" });
     const note = h("p", { class: "muted small" });
-    const matrix = new Matrix({ label: `Alignment of model ${slot + 1}`, point: (row, col) => together(slot, row, col) });
+    const matrix = new Matrix({
+      label: `Alignment of model ${slot + 1}`,
+      point: (row, col) => together(slot, row, col),
+    });
     const element = h("section", { class: `pane pane-${slot}` }, head, output, note, matrix.element);
     return { slot, head, output, note, matrix, element, drawn: "", name: () => head.textContent };
   }
@@ -62,9 +78,28 @@ export function compare(session) {
     redraw(
       controls,
       null,
-      segmented("Tokens", [[true, "Words"], [false, "Pieces"]], state.words, (words) => store.set({ words })),
-      steps.length > 0 && segmented("Against step", steps.map((step) => [step, step.toLocaleString("en")]), state.against || steps[0], (against) => store.set({ against })),
-      session.runs.length < 2 && h("span", { class: "muted small" }, "Name two runs, as in regard studio RUN RUN2, to compare two models."),
+      segmented(
+        "Tokens",
+        [
+          [true, "Words"],
+          [false, "Pieces"],
+        ],
+        state.words,
+        (words) => store.set({ words }),
+      ),
+      steps.length > 0 &&
+        segmented(
+          "Against step",
+          steps.map((step) => [step, step.toLocaleString("en")]),
+          state.against || steps[0],
+          (against) => store.set({ against }),
+        ),
+      session.runs.length < 2 &&
+        h(
+          "span",
+          { class: "muted small" },
+          "Name two runs, as in regard studio RUN RUN2, to compare two models.",
+        ),
     );
   }
 
@@ -77,10 +112,23 @@ export function compare(session) {
     replace(each.head, h("strong", {}, run.name), h("span", { class: "muted" }, step));
     const result = session.results[each.slot];
     if (!result?.trace) {
-      replace(each.output, result?.problem ? h("span", { class: "problem" }, result.problem) : h("span", { class: "muted" }, "…"));
+      replace(
+        each.output,
+        result?.problem
+          ? h("span", { class: "problem" }, result.problem)
+          : h("span", { class: "muted" }, "…"),
+      );
       return;
     }
-    const state = { ...store.state, kind: "cross", layer: -1, head: -1, label: "auto", mass: 100, specials: true };
+    const state = {
+      ...store.state,
+      kind: "cross",
+      layer: -1,
+      head: -1,
+      label: "auto",
+      mass: 100,
+      specials: true,
+    };
     const key = [result.key, state.words, state.scale].join("|");
     if (each.drawn === key) return;
     each.drawn = key;
@@ -88,7 +136,13 @@ export function compare(session) {
     replace(each.output, trace.output.text || "(nothing)");
     const chosen = choice(state, trace);
     const sure = fixed(total(trace) / trace.steps.length);
-    replace(each.note, `Log-probability a token ${sure}. `, chosen.layers.length ? `Shown: ${chosen.title}.` : "It has no attention: all it knows of the source is one vector.");
+    replace(
+      each.note,
+      `Log-probability a token ${sure}. `,
+      chosen.layers.length
+        ? `Shown: ${chosen.title}.`
+        : "It has no attention: all it knows of the source is one vector.",
+    );
     each.matrix.element.hidden = !chosen.layers.length;
     if (!chosen.layers.length) return;
     const weights = await chosenWeights(session, result, state, chosen);
@@ -105,7 +159,8 @@ export function compare(session) {
     }
     const { rows, cols, data } = other.spec;
     let best = 0;
-    for (let each = 1; each < rows; each += 1) if (data[each * cols + col] > data[best * cols + col]) best = each;
+    for (let each = 1; each < rows; each += 1)
+      if (data[each * cols + col] > data[best * cols + col]) best = each;
     other.light(best, col);
   }
 

@@ -2,13 +2,14 @@
 
 import { ask } from "../api.js";
 import { Chart } from "../chart.js";
-import { RUN_COLOURS, css, isDark, shade, table as colourTable } from "../colour.js";
+import { RUN_COLOURS, isDark } from "../colour.js";
 import { wordDiff } from "../diff.js";
 import { button, h, redraw, replace, segmented } from "../dom.js";
 import { heading, legend, moved, stacked } from "../frame.js";
 import { KINDS, spec } from "../labelled.js";
 import { Matrix } from "../matrix.js";
 import { fixed } from "../pieces.js";
+import { smallScene, thumbnail } from "../thumbnail.js";
 import { headOf, summary } from "../weights.js";
 
 const WAYS = [
@@ -42,11 +43,18 @@ export function heads(session) {
   };
   replace(
     view.root,
-    heading(view, "Heads", "Each small map is one head. Point to see it large, click to stay with it, and untick it to switch it off in the model."),
+    heading(
+      view,
+      "Heads",
+      "Each small map is one head. Point to see it large, click to stay with it, and untick it to switch it off in the model.",
+    ),
     controls,
-    h("div", { class: "heads-layout" },
+    h(
+      "div",
+      { class: "heads-layout" },
       h("div", { class: "head-grid-box" }, grid, legend("0", "1")),
-      h("div", { class: "head-detail" }, effect, title, facts, matrix.element, curve)),
+      h("div", { class: "head-detail" }, effect, title, facts, matrix.element, curve),
+    ),
   );
 
   async function update() {
@@ -60,7 +68,16 @@ export function heads(session) {
       return;
     }
     askWorth();
-    const key = [result.key, state.kind, state.layer, state.head, state.words, state.label, state.by, state.row].join("|");
+    const key = [
+      result.key,
+      state.kind,
+      state.layer,
+      state.head,
+      state.words,
+      state.label,
+      state.by,
+      state.row,
+    ].join("|");
     if (key === drawn) return;
     drawn = key;
     drawControls(result.trace);
@@ -94,8 +111,18 @@ export function heads(session) {
     redraw(
       controls,
       null,
-      segmented("Attention", kinds, state.kind, (kind) => store.set({ kind, layer: 0, head: 0, row: -1, col: -1 })),
-      segmented("Tokens", [[true, "Words"], [false, "Pieces"]], state.words, (words) => store.set({ words })),
+      segmented("Attention", kinds, state.kind, (kind) =>
+        store.set({ kind, layer: 0, head: 0, row: -1, col: -1 }),
+      ),
+      segmented(
+        "Tokens",
+        [
+          [true, "Words"],
+          [false, "Pieces"],
+        ],
+        state.words,
+        (words) => store.set({ words }),
+      ),
       segmented("Off is", WAYS, state.by, (by) => store.set({ by })),
       button("All on", () => store.set({ off: [] }), { disabled: !state.off.length }),
     );
@@ -113,7 +140,9 @@ export function heads(session) {
       layers.map((layer, number) => [
         h("div", { class: "layer-name muted" }, `Layer ${number + 1}`),
         Array.from({ length: most }, (_, each) =>
-          each < layer.heads ? cell(layer, number, each, number === at && each === head, state, trace) : h("div"),
+          each < layer.heads
+            ? cell(layer, number, each, number === at && each === head, state, trace)
+            : h("div"),
         ),
       ]),
     );
@@ -122,7 +151,9 @@ export function heads(session) {
   function cell(layer, number, head, isChosen, state, trace) {
     const name = `${state.kind}.${number}.${head}`;
     const off = state.off.includes(name);
-    const value = worth?.heads.find((each) => each.part === state.kind && each.layer === number && each.head === head);
+    const value = worth?.heads.find(
+      (each) => each.part === state.kind && each.layer === number && each.head === head,
+    );
     const box = h("input", {
       type: "checkbox",
       checked: !off,
@@ -149,7 +180,18 @@ export function heads(session) {
         },
         thumbnail(spec(headOf(layer, head), { ...state, mass: 100, specials: true, scale: "fixed" }, trace)),
       ),
-      h("label", { class: "head-name" }, box, ` ${head + 1}`, value && h("span", { class: "worth", title: `BLEU without it: ${value.bleu.toFixed(1)}` }, loss(value.bleu - worth.bleu))),
+      h(
+        "label",
+        { class: "head-name" },
+        box,
+        ` ${head + 1}`,
+        value &&
+          h(
+            "span",
+            { class: "worth", title: `BLEU without it: ${value.bleu.toFixed(1)}` },
+            loss(value.bleu - worth.bleu),
+          ),
+      ),
     );
   }
 
@@ -161,7 +203,10 @@ export function heads(session) {
   /** The other heads of its layer off; or all on again when they are. */
   function keepOnly(layer, head) {
     const { kind, off } = store.state;
-    const others = Array.from({ length: layers[layer].heads }, (_, each) => `${kind}.${layer}.${each}`).filter((_, each) => each !== head);
+    const others = Array.from(
+      { length: layers[layer].heads },
+      (_, each) => `${kind}.${layer}.${each}`,
+    ).filter((_, each) => each !== head);
     const alone = others.every((name) => off.includes(name));
     const rest = off.filter((name) => !name.startsWith(`${kind}.${layer}.`));
     store.set({ layer, head, off: alone ? rest : [...rest, ...others] });
@@ -174,19 +219,36 @@ export function heads(session) {
     previewed = `${drawn}|${layer}.${head}`;
     const weights = headOf(layers[layer], head);
     const { state } = store;
-    matrix.show({ ...spec(weights, { ...state, mass: 100, specials: true, scale: "fixed" }, result.trace), most: 34 });
+    matrix.show({
+      ...spec(weights, { ...state, mass: 100, specials: true, scale: "fixed" }, result.trace),
+      most: 34,
+    });
     const ends = new Set([state.kind === "decoder" ? 0 : weights.cols - 1]);
     const { entropy, sunk } = summary(weights, ends);
     const name = `${state.kind}.${layer}.${head}`;
-    replace(title, `Layer ${layer + 1}, head ${head + 1}`, state.off.includes(name) && " (off)", h("span", { class: "muted code", title: "Its name on the command line, counted from 0" }, ` ${name}`));
-    const alone = layers[layer].heads > 1 && button("Keep only this head of its layer", () => keepOnly(layer, head), { class: "link" });
-    replace(facts, `Spreads over ${(2 ** entropy).toFixed(1)} tokens on average, ${(100 * sunk).toFixed(0)} % on the ${state.kind === "decoder" ? "start" : "end"}. `, alone);
+    replace(
+      title,
+      `Layer ${layer + 1}, head ${head + 1}`,
+      state.off.includes(name) && " (off)",
+      h("span", { class: "muted code", title: "Its name on the command line, counted from 0" }, ` ${name}`),
+    );
+    const alone =
+      layers[layer].heads > 1 &&
+      button("Keep only this head of its layer", () => keepOnly(layer, head), { class: "link" });
+    replace(
+      facts,
+      `Spreads over ${(2 ** entropy).toFixed(1)} tokens on average, ${(100 * sunk).toFixed(0)} % on the ${state.kind === "decoder" ? "start" : "end"}. `,
+      alone,
+    );
   }
 
   function drawEffect(result) {
     const { usual, trace } = result;
     if (!usual) {
-      replace(effect, h("p", { class: "muted" }, "All heads are on. Untick one: the model translates again without it."));
+      replace(
+        effect,
+        h("p", { class: "muted" }, "All heads are on. Untick one: the model translates again without it."),
+      );
       return;
     }
     const change = usual.now - usual.then;
@@ -194,27 +256,49 @@ export function heads(session) {
     replace(
       effect,
       h("h3", {}, same ? "The translation stays the same" : "The translation changes"),
-      h("p", { class: "diff", dir: "auto" }, wordDiff(usual.output.words, trace.output.words).map(({ kind, words }) =>
-        h({ same: "span", gone: "del", new: "ins" }[kind], {}, `${words.join(" ")} `))),
-      h("p", { class: "small" },
+      h(
+        "p",
+        { class: "diff", dir: "auto" },
+        wordDiff(usual.output.words, trace.output.words).map(({ kind, words }) =>
+          h({ same: "span", gone: "del", new: "ins" }[kind], {}, `${words.join(" ")} `),
+        ),
+      ),
+      h(
+        "p",
+        { class: "small" },
         "Log-probability of the first translation: ",
         h("strong", { "data-change": change }, `${fixed(usual.then)} → ${fixed(usual.now)}`),
-        h("span", { class: "muted" }, ` (${times(change)})`)),
+        h("span", { class: "muted" }, ` (${times(change)})`),
+      ),
     );
   }
 
   function drawCurve() {
     if (!worth?.curve?.length || curve.children.length) return;
     const points = worth.curve.map((each) => [each.kept, each.bleu]).sort((a, b) => a[0] - b[0]);
-    const chart = new Chart({ title: "BLEU against heads kept", point: (at) => chart.point(at), pick: () => {} });
+    const chart = new Chart({
+      title: "BLEU against heads kept",
+      point: (at) => chart.point(at),
+      pick: () => {},
+    });
     replace(curve, chart.element);
-    chart.show({ series: [{ name: "BLEU", colour: RUN_COLOURS[isDark() ? "dark" : "light"][0], points, dots: true }], last: points.at(-1)[0], marks: [] });
+    chart.show({
+      series: [{ name: "BLEU", colour: RUN_COLOURS[isDark() ? "dark" : "light"][0], points, dots: true }],
+      last: points.at(-1)[0],
+      marks: [],
+    });
   }
 
   function openNumbers(row, col) {
     if (row < 0 || !matrix.spec) return;
     const [layer, head] = chosen();
-    store.set({ view: "numbers", layer, head, row: matrix.spec.rowPiece[row], col: matrix.spec.colPiece[col] });
+    store.set({
+      view: "numbers",
+      layer,
+      head,
+      row: matrix.spec.rowPiece[row],
+      col: matrix.spec.colPiece[col],
+    });
   }
 
   function scene() {
@@ -224,12 +308,19 @@ export function heads(session) {
     const rows = layers.map((layer) => {
       const items = [];
       for (let head = 0; head < layer.heads; head += 1) {
-        const shown = spec(headOf(layer, head), { ...store.state, mass: 100, specials: true, scale: "fixed" }, trace);
+        const shown = spec(
+          headOf(layer, head),
+          { ...store.state, mass: 100, specials: true, scale: "fixed" },
+          trace,
+        );
         items.push(...smallScene(shown, size).map((item) => moved(item, 8 + head * (size + 12), 0)));
       }
       return { width: 8 + layer.heads * (size + 12), height: size, items };
     });
-    return stacked(rows, layers.map((_, at) => `Layer ${at + 1}`));
+    return stacked(
+      rows,
+      layers.map((_, at) => `Layer ${at + 1}`),
+    );
   }
 
   function table() {
@@ -239,40 +330,17 @@ export function heads(session) {
     layers.forEach((layer, number) => {
       for (let head = 0; head < layer.heads; head += 1) {
         const shown = spec(headOf(layer, head), { ...store.state, mass: 100, specials: true }, trace);
-        shown.rowLabels.forEach((row, at) => shown.colLabels.forEach((col, to) =>
-          rows.push([store.state.kind, number + 1, head + 1, row, col, shown.data[at * shown.cols + to]])));
+        shown.rowLabels.forEach((row, at) =>
+          shown.colLabels.forEach((col, to) =>
+            rows.push([store.state.kind, number + 1, head + 1, row, col, shown.data[at * shown.cols + to]]),
+          ),
+        );
       }
     });
     return rows;
   }
 
   return view;
-}
-
-/** A cell a pixel, enlarged by the browser. */
-function thumbnail({ rows, cols, data }) {
-  const canvas = h("canvas", { width: Math.max(1, cols), height: Math.max(1, rows), "aria-hidden": "true" });
-  const context = canvas.getContext("2d");
-  const image = context.createImageData(Math.max(1, cols), Math.max(1, rows));
-  const colours = colourTable(isDark());
-  data.forEach((value, at) => {
-    image.data.set([...colours[shade(value, 1)], 255], 4 * at);
-  });
-  context.putImageData(image, 0, 0);
-  return canvas;
-}
-
-function smallScene({ rows, cols, data }, size) {
-  const [w, v] = [size / cols, size / rows];
-  const colours = colourTable(isDark());
-  return Array.from(data, (value, at) => ({
-    kind: "rect",
-    x: (at % cols) * w,
-    y: Math.floor(at / cols) * v,
-    width: w,
-    height: v,
-    fill: css(colours[shade(value, 1)]),
-  }));
 }
 
 function loss(change) {

@@ -27,14 +27,19 @@ export function numbers(session) {
   const view = {
     name: "numbers",
     root: h("div", {}),
-    caption: () => (mode === "worked" ? "A worked example" : `Weight of ${found?.rowName} on ${found?.colName}`),
+    caption: () =>
+      mode === "worked" ? "A worked example" : `Weight of ${found?.rowName} on ${found?.colName}`,
     update,
     scene,
     table,
   };
   replace(
     view.root,
-    heading(view, "Numbers", "One weight, from the two vectors that are compared to the sum that leaves the layer. Every number is the model’s own."),
+    heading(
+      view,
+      "Numbers",
+      "One weight, from the two vectors that are compared to the sum that leaves the layer. Every number is the model’s own.",
+    ),
     modes,
     controls,
     strips,
@@ -74,7 +79,10 @@ export function numbers(session) {
     }
     const want = asked(result);
     if (!want) {
-      replace(strips, h("p", { class: "muted" }, "This model has no attention; the worked example still works."));
+      replace(
+        strips,
+        h("p", { class: "muted" }, "This model has no attention; the worked example still works."),
+      );
       return;
     }
     const body = { ...result.pair, ...want };
@@ -88,7 +96,15 @@ export function numbers(session) {
       if (key !== drawn) return;
       const [rows, cols] = sides(want.kind, result.trace, "predicts");
       const [reads] = sides(want.kind, result.trace, "read");
-      found = { ...answer, want, rows: rows.pieces, cols: cols.pieces, rowName: rows.pieces[want.query], readName: reads.pieces[want.query], colName: cols.pieces[want.key] };
+      found = {
+        ...answer,
+        want,
+        rows: rows.pieces,
+        cols: cols.pieces,
+        rowName: rows.pieces[want.query],
+        readName: reads.pieces[want.query],
+        colName: cols.pieces[want.key],
+      };
       drawStrips();
     } catch (error) {
       replace(strips, h("p", { class: "problem" }, error.message));
@@ -98,11 +114,15 @@ export function numbers(session) {
   function drawModes() {
     if (modes.dataset.mode === mode) return;
     modes.dataset.mode = mode;
-    redraw(modes, null, segmented("Show", MODES, mode, (next) => {
-      mode = next;
-      strips.dataset.mode = "";
-      update();
-    }));
+    redraw(
+      modes,
+      null,
+      segmented("Show", MODES, mode, (next) => {
+        mode = next;
+        strips.dataset.mode = "";
+        update();
+      }),
+    );
   }
 
   function drawControls(trace, want) {
@@ -113,16 +133,46 @@ export function numbers(session) {
     redraw(
       controls,
       null,
-      kinds.length > 1 && segmented("Attention", kinds, want.kind, (kind) => store.set({ kind, layer: 0, head: 0, row: 0, col: 0 })),
-      select("Layer", counts.map((_, at) => [at, String(at + 1)]), want.layer, (layer) => store.set({ layer, head: want.head })),
-      select("Head", Array.from({ length: counts[want.layer] }, (_, at) => [at, String(at + 1)]), want.head, (head) => store.set({ layer: want.layer, head })),
-      select(want.kind === "encoder" ? "Query" : "Predicting", numbered(rows.pieces), want.query, (row) => store.set({ row, col: want.key, layer: want.layer, head: want.head })),
-      select("Looking at", numbered(cols.pieces), want.key, (col) => store.set({ row: want.query, col, layer: want.layer, head: want.head })),
+      kinds.length > 1 &&
+        segmented("Attention", kinds, want.kind, (kind) =>
+          store.set({ kind, layer: 0, head: 0, row: 0, col: 0 }),
+        ),
+      select(
+        "Layer",
+        counts.map((_, at) => [at, String(at + 1)]),
+        want.layer,
+        (layer) => store.set({ layer, head: want.head }),
+      ),
+      select(
+        "Head",
+        Array.from({ length: counts[want.layer] }, (_, at) => [at, String(at + 1)]),
+        want.head,
+        (head) => store.set({ layer: want.layer, head }),
+      ),
+      select(want.kind === "encoder" ? "Query" : "Predicting", numbered(rows.pieces), want.query, (row) =>
+        store.set({ row, col: want.key, layer: want.layer, head: want.head }),
+      ),
+      select("Looking at", numbered(cols.pieces), want.key, (col) =>
+        store.set({ row: want.query, col, layer: want.layer, head: want.head }),
+      ),
     );
   }
 
   function drawStrips() {
-    const { want, scale, dot, dots, scaled, visible, exponentials, total, weights, query_row, key_row, products } = found;
+    const {
+      want,
+      scale,
+      dot,
+      dots,
+      scaled,
+      visible,
+      exponentials,
+      total,
+      weights,
+      query_row,
+      key_row,
+      products,
+    } = found;
     const isAdditive = scale === 1 && session.run.model.attention === "additive";
     const width = query_row.length;
     const divided = scale !== 1;
@@ -138,7 +188,12 @@ export function numbers(session) {
         vectors([
           { name: isAdditive ? "W s" : "q", values: query_row },
           { name: isAdditive ? "U h" : "k", values: key_row },
-          { name: isAdditive ? "v · tanh" : "q × k", values: products, sum: `Σ = ${digits(dot)}`, strong: true },
+          {
+            name: isAdditive ? "v · tanh" : "q × k",
+            values: products,
+            sum: `Σ = ${digits(dot)}`,
+            strong: true,
+          },
         ]),
       ),
       strip(
@@ -162,36 +217,84 @@ export function numbers(session) {
           ? "A recurrent decoder takes this mean as it is: the context of the step."
           : "The outputs of all heads are joined and multiplied by one matrix. This head’s share, and all others’ with the bias, add up to what the layer gives.",
         null,
-        scale !== 1 && vectors([
-          { name: "this head", values: found.contribution },
-          { name: "all others", values: found.projected.map((value, at) => value - found.contribution[at]) },
-          { name: "the layer", values: found.projected, strong: true },
-        ]),
+        scale !== 1 &&
+          vectors([
+            { name: "this head", values: found.contribution },
+            {
+              name: "all others",
+              values: found.projected.map((value, at) => value - found.contribution[at]),
+            },
+            { name: "the layer", values: found.projected, strong: true },
+          ]),
       ),
       legend(digits(-largest(products)), digits(largest(products)), "tint: size and sign", true),
     );
   }
 
   function scoreTable({ dots, scaled, visible, exponentials, weights, divided }) {
-    const head = ["", "score", divided && "÷ √d", "mask", "e to it", "weight", ""].filter((name) => name !== false);
-    return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Scores and weights" },
-      h("table", { class: "numbers scores" },
-        h("thead", {}, h("tr", {}, head.map((name) => (name ? h("th", { scope: "col" }, name) : h("td", {}))))),
-        h("tbody", {}, found.cols.map((label, at) =>
-          h("tr", { class: at === found.want.key ? "chosen" : "", on: { click: () => store.set({ row: found.want.query, col: at, layer: found.want.layer, head: found.want.head }) } },
-            h("th", { scope: "row", dir: "auto" }, label),
-            number(dots[at]),
-            divided && number(scaled[at]),
-            h("td", { class: "muted" }, visible[at] ? "" : "−∞"),
-            number(exponentials[at]),
-            number(weights[at], 1, { signed: false, strong: at === found.want.key }),
-            h("td", { class: "wide" }, h("span", { class: "bar" }, h("span", { style: { width: `${100 * weights[at]}%` } }))))))));
+    const head = ["", "score", divided && "÷ √d", "mask", "e to it", "weight", ""].filter(
+      (name) => name !== false,
+    );
+    return h(
+      "div",
+      { class: "scroll", tabindex: 0, role: "region", "aria-label": "Scores and weights" },
+      h(
+        "table",
+        { class: "numbers scores" },
+        h(
+          "thead",
+          {},
+          h(
+            "tr",
+            {},
+            head.map((name) => (name ? h("th", { scope: "col" }, name) : h("td", {}))),
+          ),
+        ),
+        h(
+          "tbody",
+          {},
+          found.cols.map((label, at) =>
+            h(
+              "tr",
+              {
+                class: at === found.want.key ? "chosen" : "",
+                on: {
+                  click: () =>
+                    store.set({
+                      row: found.want.query,
+                      col: at,
+                      layer: found.want.layer,
+                      head: found.want.head,
+                    }),
+                },
+              },
+              h("th", { scope: "row", dir: "auto" }, label),
+              number(dots[at]),
+              divided && number(scaled[at]),
+              h("td", { class: "muted" }, visible[at] ? "" : "−∞"),
+              number(exponentials[at]),
+              number(weights[at], 1, { signed: false, strong: at === found.want.key }),
+              h(
+                "td",
+                { class: "wide" },
+                h("span", { class: "bar" }, h("span", { style: { width: `${100 * weights[at]}%` } })),
+              ),
+            ),
+          ),
+        ),
+      ),
+    );
   }
 
   /** The values that count most, the rest together. */
   function heaviest() {
     const order = found.weights.map((_, at) => at).sort((a, b) => found.weights[b] - found.weights[a]);
-    const shown = order.slice(0, 5).map((at) => ({ name: `${found.weights[at].toFixed(2)} × v(${found.cols[at]})`, values: found.weighted[at] }));
+    const shown = order
+      .slice(0, 5)
+      .map((at) => ({
+        name: `${found.weights[at].toFixed(2)} × v(${found.cols[at]})`,
+        values: found.weighted[at],
+      }));
     const rest = order.slice(5);
     if (!rest.length) return shown;
     const sum = found.output.map((_, dim) => rest.reduce((total, at) => total + found.weighted[at][dim], 0));
@@ -218,9 +321,16 @@ export function numbers(session) {
     const each = (name, values) => [name, ...values];
     return [
       ["quantity", ...found.cols],
-      each("score", found.dots), each("scaled", found.scaled), each("exponential", found.exponentials), each("weight", found.weights),
-      [], ["quantity", ...found.query_row.map((_, at) => at + 1)],
-      each("query", found.query_row), each("key", found.key_row), each("product", found.products), each("output", found.output),
+      each("score", found.dots),
+      each("scaled", found.scaled),
+      each("exponential", found.exponentials),
+      each("weight", found.weights),
+      [],
+      ["quantity", ...found.query_row.map((_, at) => at + 1)],
+      each("query", found.query_row),
+      each("key", found.key_row),
+      each("product", found.products),
+      each("output", found.output),
     ];
   }
 
@@ -228,9 +338,12 @@ export function numbers(session) {
 }
 
 function strip(step, title, explanation, formula, ...content) {
-  return h("section", { class: "strip" },
+  return h(
+    "section",
+    { class: "strip" },
     h("div", { class: "strip-head" }, h("span", { class: "step" }, step), h("h3", {}, title)),
     h("p", { class: "muted small" }, explanation),
     formula,
-    content);
+    content,
+  );
 }

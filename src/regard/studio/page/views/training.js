@@ -23,7 +23,11 @@ export function training(session) {
   let timer = 0;
   const controls = h("div", { class: "controls" });
   const charts = CHARTS.map(([name, title]) => new Chart({ title, name, point, pick }));
-  const grid = h("div", { class: "charts" }, charts.map((chart) => chart.element));
+  const grid = h(
+    "div",
+    { class: "charts" },
+    charts.map((chart) => chart.element),
+  );
   const marks = h("div", { class: "checkpoints" });
   const samples = h("div", { class: "samples" });
 
@@ -34,13 +38,22 @@ export function training(session) {
     update,
     scene: () => {
       const filled = charts.filter((chart) => chart.spec?.series.length);
-      return filled.length ? stacked(filled.map((chart) => chart.scene()), filled.map((chart) => chart.title)) : null;
+      return filled.length
+        ? stacked(
+            filled.map((chart) => chart.scene()),
+            filled.map((chart) => chart.title),
+          )
+        : null;
     },
     table,
   };
   replace(
     view.root,
-    heading(view, "Training", "Faint: every update that was logged; strong: smoothed; dots: validation. The charts share one crosshair."),
+    heading(
+      view,
+      "Training",
+      "Faint: every update that was logged; strong: smoothed; dots: validation. The charts share one crosshair.",
+    ),
     controls,
     grid,
     marks,
@@ -57,7 +70,14 @@ export function training(session) {
   function drawControls() {
     replace(
       controls,
-      slider("Smoothing", { min: 0, max: 0.98, step: 0.02, value: store.state.smooth, shown: (value) => value.toFixed(2), change: (smooth) => store.set({ smooth }) }),
+      slider("Smoothing", {
+        min: 0,
+        max: 0.98,
+        step: 0.02,
+        value: store.state.smooth,
+        shown: (value) => value.toFixed(2),
+        change: (smooth) => store.set({ smooth }),
+      }),
       toggle("logarithmic", store.state.log, (log) => store.set({ log })),
     );
   }
@@ -96,20 +116,39 @@ export function training(session) {
     const colours = RUN_COLOURS[isDark() ? "dark" : "light"];
     const { smooth, log, run } = store.state;
     const found = shownRuns();
-    const last = Math.max(1, ...found.flatMap(([, { steps, validations }]) => [steps.at(-1)?.step ?? 0, validations.at(-1)?.step ?? 0]));
+    const last = Math.max(
+      1,
+      ...found.flatMap(([, { steps, validations }]) => [
+        steps.at(-1)?.step ?? 0,
+        validations.at(-1)?.step ?? 0,
+      ]),
+    );
     CHARTS.forEach(([name, , value], at) => {
-      const points = (events) => events.map((event) => [event.step, value(event)]).filter(([, each]) => Number.isFinite(each));
+      const points = (events) =>
+        events.map((event) => [event.step, value(event)]).filter(([, each]) => Number.isFinite(each));
       const series = found.flatMap(([each, known, number]) => {
         const title = found.length > 1 ? each.name : "";
         const colour = colours[number % 2];
         const plain = { name: title || "updates", colour, points: points(known.steps), smooth };
-        const judged = { name: `${title} validation`.trim(), colour: name === "loss" && found.length < 2 ? colours[1] : colour, points: points(known.validations), dots: true };
+        const judged = {
+          name: `${title} validation`.trim(),
+          colour: name === "loss" && found.length < 2 ? colours[1] : colour,
+          points: points(known.validations),
+          dots: true,
+        };
         if (name === "loss") return [plain, judged];
-        return name === "perplexity" || name === "bleu" ? [{ ...judged, name: title || "validation" }] : [{ ...plain, smooth: name === "learning_rate" ? 0 : smooth }];
+        return name === "perplexity" || name === "bleu"
+          ? [{ ...judged, name: title || "validation" }]
+          : [{ ...plain, smooth: name === "learning_rate" ? 0 : smooth }];
       });
       const filled = series.filter((each) => each.points.length);
       charts[at].element.hidden = !filled.length;
-      charts[at].show({ series: filled, last, log: log && name !== "bleu", marks: session.runs[run]?.checkpoints ?? [] });
+      charts[at].show({
+        series: filled,
+        last,
+        log: log && name !== "bleu",
+        marks: session.runs[run]?.checkpoints ?? [],
+      });
     });
     drawSamples();
   }
@@ -122,7 +161,10 @@ export function training(session) {
   function pick(step) {
     const validations = runs.get(store.state.run)?.validations ?? [];
     const far = (event) => Math.abs(event.step - step);
-    const best = validations.reduce((found, event, at) => (found < 0 || far(event) < far(validations[found]) ? at : found), -1);
+    const best = validations.reduce(
+      (found, event, at) => (found < 0 || far(event) < far(validations[found]) ? at : found),
+      -1,
+    );
     chosen = best;
     drawSamples();
   }
@@ -135,7 +177,11 @@ export function training(session) {
     replace(
       marks,
       h("h3", {}, "Weights"),
-      h("p", { class: "muted small" }, "Choose the weights of a checkpoint, and every view looks at the model as it was then."),
+      h(
+        "p",
+        { class: "muted small" },
+        "Choose the weights of a checkpoint, and every view looks at the model as it was then.",
+      ),
       h(
         "div",
         { class: "choices" },
@@ -163,11 +209,31 @@ export function training(session) {
       samples,
       h("h3", {}, "What it said"),
       validations.length > 1 &&
-        slider("Validation", { min: 0, max: validations.length - 1, step: 1, value: at, shown: (each) => `step ${validations[each].step.toLocaleString("en")}`, change: (each) => {
-          chosen = each;
-          fillSamples(validations[each]);
-        } }),
-      h("table", { class: "said" }, h("thead", {}, h("tr", {}, ["source", "output", "reference"].map((name) => h("th", { scope: "col" }, name)))), h("tbody", {})),
+        slider("Validation", {
+          min: 0,
+          max: validations.length - 1,
+          step: 1,
+          value: at,
+          shown: (each) => `step ${validations[each].step.toLocaleString("en")}`,
+          change: (each) => {
+            chosen = each;
+            fillSamples(validations[each]);
+          },
+        }),
+      h(
+        "table",
+        { class: "said" },
+        h(
+          "thead",
+          {},
+          h(
+            "tr",
+            {},
+            ["source", "output", "reference"].map((name) => h("th", { scope: "col" }, name)),
+          ),
+        ),
+        h("tbody", {}),
+      ),
     );
     fillSamples(event);
   }
@@ -180,7 +246,15 @@ export function training(session) {
         h(
           "tr",
           { class: each.output === each.reference ? "same" : "" },
-          h("td", { dir: "auto" }, button(each.source, () => store.set({ view: "translate", text: each.source, prefix: [], typed: "", adopted: [] }), { class: "plain", title: "Translate this sentence" })),
+          h(
+            "td",
+            { dir: "auto" },
+            button(
+              each.source,
+              () => store.set({ view: "translate", text: each.source, prefix: [], typed: "", adopted: [] }),
+              { class: "plain", title: "Translate this sentence" },
+            ),
+          ),
           h("td", { dir: "auto" }, each.output),
           h("td", { dir: "auto" }, each.reference),
         ),
@@ -189,7 +263,17 @@ export function training(session) {
   }
 
   function table() {
-    const head = ["run", "event", "step", "loss", "perplexity", "bleu", "learning_rate", "grad_norm", "tokens_per_second"];
+    const head = [
+      "run",
+      "event",
+      "step",
+      "loss",
+      "perplexity",
+      "bleu",
+      "learning_rate",
+      "grad_norm",
+      "tokens_per_second",
+    ];
     const value = (each) => (Number.isFinite(each) ? each : "");
     const rows = shownRuns().flatMap(([run, known]) =>
       [...known.steps, ...known.validations].map((event) => [

@@ -109,7 +109,13 @@ export function translate(session) {
       h(
         "div",
         { class: "alternatives-head" },
-        h("h3", {}, before.length ? `After “… ${plain(trace.output.pieces.slice(Math.max(0, chosen - 4), chosen))}”` : "At the beginning"),
+        h(
+          "h3",
+          {},
+          before.length
+            ? `After “… ${plain(trace.output.pieces.slice(Math.max(0, chosen - 4), chosen))}”`
+            : "At the beginning",
+        ),
         h("span", { class: "muted" }, `Entropy ${step.entropy.toFixed(2)} bits: ${unsure(step.entropy)}`),
       ),
       h(
@@ -126,7 +132,11 @@ export function translate(session) {
               {
                 type: "button",
                 disabled: end || taken,
-                title: taken ? "The token that was taken" : end ? "The output would end here" : "Go on with this token",
+                title: taken
+                  ? "The token that was taken"
+                  : end
+                    ? "The output would end here"
+                    : "Go on with this token",
                 on: { click: () => go(each.token) },
               },
               h("span", { class: "piece", dir: "auto" }, end ? END : readable(each.piece)),
@@ -142,7 +152,11 @@ export function translate(session) {
 
   /** Type a word of one's own at this place. */
   function ownWord(before) {
-    const box = h("input", { type: "text", "aria-label": "A word of your own at this place", placeholder: "or type your own …" });
+    const box = h("input", {
+      type: "text",
+      "aria-label": "A word of your own at this place",
+      placeholder: "or type your own …",
+    });
     return h(
       "form",
       {
@@ -164,7 +178,11 @@ export function translate(session) {
     replace(
       others,
       h("h3", {}, "What the beam found"),
-      h("p", { class: "muted small" }, "Score: the sum of log-probabilities divided by length to the power of the length penalty."),
+      h(
+        "p",
+        { class: "muted small" },
+        "Score: the sum of log-probabilities divided by length to the power of the length penalty.",
+      ),
       h(
         "ol",
         { class: "outputs" },
