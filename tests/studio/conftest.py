@@ -1,4 +1,4 @@
-"""Two small runs, really trained; a server for them; a browser."""
+"""Two small runs and a server for them."""
 
 import http.client
 import json
@@ -11,28 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 import uvicorn
 
-from regard import machine
-from regard.recipe import parse
+from regard.checkpoint import Run, weights
+from regard.models import Model, Transformer, build
+from regard.recipe import Recipe, parse
 from regard.studio.runs import OpenRun
 from regard.studio.server import build_app
-from regard.training.run import train
+from regard.text.tokenizer import END, Tokenizer, Tokenizers
 
 WORDS = ("nul", "ein", "dua", "tri", "kva", "kin", "ses", "sep", "ok", "nau")
-TRAIN = {
-    "steps": 120,
-    "batch_tokens": 400,
-    "learning_rate": 0.01,
-    "warmup_steps": 20,
-    "eval_every": 60,
-    "save_every": 60,
-    "log_every": 4,
-    "eval_sentences": 4,
-    "threads": 1,
-    "device": "cpu",
-    "precision": "float32",
-}
 MODELS: dict[str, dict[str, Any]] = {
     "digits": {
         "encoder_layers": 1,
@@ -40,47 +29,74 @@ MODELS: dict[str, dict[str, Any]] = {
         "d_model": 32,
         "d_ff": 32,
         "num_heads": 2,
-        "dropout": 0.0,
-        "attention_dropout": 0.0,
         "norm": "pre",
+        "tied_embeddings": "none",
     },
     "recurrent": {"kind": "recurrent", "cell": "gru", "d_model": 32, "attention": "additive"},
 }
+STEPS = (60, 120)
 
 
-def write_pairs(folder: Path, name: str, count: int, seed: int) -> None:
+def pairs(count: int, seed: int) -> list[tuple[str, str]]:
     """Digits on the one side, their names on the other."""
     draw = random.Random(seed)
     rows = [draw.choices(range(10), k=draw.randint(2, 5)) for _ in range(count)]
-    source = "".join(" ".join(map(str, row)) + "\n" for row in rows)
-    target = "".join(" ".join(WORDS[digit] for digit in row) + "\n" for row in rows)
-    (folder / f"{name}.xx").write_text(source, encoding="utf-8")
-    (folder / f"{name}.yy").write_text(target, encoding="utf-8")
+    return [(" ".join(map(str, row)), " ".join(WORDS[digit] for digit in row)) for row in rows]
+
+
+def talkative(recipe: Recipe, size: int, seed: int) -> Model:
+    """A model that nobody has trained: larger weights make it say more, and a push ends it."""
+    torch.manual_seed(seed)
+    model = build(recipe.model, size, size)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.dim() == 2:
+                parameter.mul_(1.6)
+        if isinstance(model, Transformer):
+            model.decoder_norm.bias.fill_(0.3)
+            model.output.weight[END] += 0.2
+    return model.eval()
+
+
+def log_lines(found: list[tuple[str, str]]) -> Iterator[dict[str, Any]]:
+    """What training would have written."""
+    for step in range(4, STEPS[-1] + 1, 4):
+        loss, rate = 5 / step**0.5, 0.01 * min(1, step / 20)
+        yield {"event": "step", "step": step, "loss": loss, "learning_rate": rate}
+        yield {"event": "step", "step": step, "grad_norm": loss / 2, "tokens": 400, "seconds": 0.1}
+    for step in STEPS:
+        samples = [{"source": s, "reference": t, "output": t.split()[0]} for s, t in found[:3]]
+        values = {"loss": 2.0, "perplexity": 7.4, "bleu": float(step), "samples": samples}
+        yield {"event": "validation", "step": step, **values}
 
 
 @pytest.fixture(scope="session")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A Transformer and a recurrent run that translate digits to words."""
+    """A Transformer and a recurrent run, finished, of models that nobody has trained."""
     corpus = tmp_path_factory.mktemp("digits")
-    write_pairs(corpus, "train", 400, seed=1)
-    write_pairs(corpus, "valid", 12, seed=2)
+    for name, found in (("train", pairs(40, seed=1)), ("valid", pairs(8, seed=2))):
+        for side, suffix in enumerate(("xx", "yy")):
+            lines = "".join(pair[side] + "\n" for pair in found)
+            (corpus / f"{name}.{suffix}").write_text(lines, encoding="utf-8")
+    found = pairs(40, seed=1)
+    tokenizer = Tokenizer.train((text for pair in found for text in pair), vocabulary_size=300)
     made = {}
-    for name, model in MODELS.items():
-        recipe = {
-            "seed": 3,
-            "data": {
-                "folder": str(corpus),
-                "train": ["train.xx", "train.yy"],
-                "valid": ["valid.xx", "valid.yy"],
-            },
-            "tokenizer": {"vocabulary_size": 300},
-            "model": model,
-            "train": TRAIN if name == "digits" else {**TRAIN, "steps": 16},
-        }
+    for name, sizes in MODELS.items():
+        data = {"folder": str(corpus), "train": ["train.xx", "train.yy"]}
+        data["valid"] = ["valid.xx", "valid.yy"]
+        recipe = parse({"data": data, "model": sizes, "decode": {"max_length_ratio": 0.1}}, name)
         made[name] = corpus / name
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(machine, "keep_big_buffers", lambda: False)
-            train(parse(recipe, name), made[name])
+        run = Run(made[name])
+        run.training.mkdir(parents=True)
+        run.save_recipe(recipe)
+        run.save_tokenizers(Tokenizers(tokenizer, tokenizer))
+        for seed, step in enumerate(STEPS):
+            kept = weights(talkative(recipe, len(tokenizer), seed))
+            run.save_checkpoint(step, {f"weight/{key}": value for key, value in kept.items()}, {})
+            run.save_model(kept, step)
+        text = "".join(json.dumps(line) + "\n" for line in log_lines(found))
+        (run.folder / "log.jsonl").write_text(text)
+        run.save_info({"step": STEPS[-1], "languages": ["xx", "yy"], "parameters": 12345})
     return made
 
 
