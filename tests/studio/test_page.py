@@ -452,6 +452,7 @@ def test_arithmetic_of_the_page(page: Visitor) -> None:
     found = page.driver.execute_async_script(script)
     assert found["merged"] == pytest.approx([(0.75 + 0.3) / 2])
     assert found["without"] == pytest.approx([2 / 3, 1 / 3, 1 / 3, 2 / 3])
+    assert found["rollout"] == pytest.approx([1, 0, 0.25 + 0.75 * 0.5, 0.75 * 0.5])
     assert found["mass"] == pytest.approx([0.5, 0.25, 0, 0, 0, 0.7])
     assert found["softmax"] == [0.5, 0.5, 0]
     assert [each["kind"] for each in found["diff"]] == ["same", "gone", "new", "same"]

@@ -72,6 +72,8 @@ def studio(
 def listening(host: str, port: int | None) -> socket.socket:
     from regard.errors import RequestError
 
+    if port is not None and not 0 <= port <= 65535:
+        raise RequestError(f"--port {port}: choose one from 0 to 65535")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, PORT if port is None else port), family=family)
@@ -81,8 +83,6 @@ def listening(host: str, port: int | None) -> socket.socket:
         raise RequestError(
             f"{host}, port {port}: cannot be listened at ({error.strerror}); choose another --port"
         ) from None
-    except OverflowError:
-        raise RequestError(f"--port {port}: choose one from 0 to 65535") from None
 
 
 def shown(host: str) -> str:

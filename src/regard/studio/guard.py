@@ -87,7 +87,8 @@ def hostname(host: str) -> str:
 def held(headers: Headers) -> str:
     scheme, _, value = headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer":
-        return value.strip()
+        # Headers are bytes, which Starlette reads as Latin-1.
+        return value.strip().encode("latin-1").decode("utf-8", "replace")
     try:
         cookie = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
     except CookieError:

@@ -1,7 +1,7 @@
 // Weights with the labels they belong to, in words or pieces, as a matrix can show them.
 
 import { END, START, readable } from "./pieces.js";
-import { headOf, largestMass, meanOf, mergeWords, rowScales, withoutColumns } from "./weights.js";
+import { headOf, largestMass, meanOf, mergeWords, rollout, rowScales, withoutColumns } from "./weights.js";
 
 export const KINDS = [
   ["encoder", "Encoder", "Source tokens look at source tokens"],
@@ -54,6 +54,9 @@ export function choice(state, trace) {
   const every = Array.from({ length: count }, (_, each) => each);
   if (!count) return { layers: [], head: -1, title: "no attention of this kind" };
   if (layer === -2) return { layers: every, head: -1, title: "mean of all heads" };
+  if (layer === -3 && kind !== "cross") {
+    return { layers: every, head: -1, rolled: true, title: "rollout through all layers" };
+  }
   if (layer < 0) {
     const named = kind === "cross" ? bestHead(trace) : null;
     if (named) {
@@ -70,9 +73,10 @@ export function choice(state, trace) {
 }
 
 /** The weights that were chosen, over pieces. */
-export async function chosenWeights(session, result, state, { layers, head }) {
+export async function chosenWeights(session, result, state, { layers, head, rolled }) {
   const found = await Promise.all(layers.map((layer) => session.layer(result, state.kind, layer)));
-  return meanOf(found.map((each) => headOf(each, head)));
+  const chosen = found.map((each) => headOf(each, head));
+  return rolled ? rollout(chosen) : meanOf(chosen);
 }
 
 /** How rows are called: as was chosen, or as suits the head that is shown. */

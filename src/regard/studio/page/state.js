@@ -11,7 +11,7 @@ export const DEFAULTS = Object.freeze({
   beam: 0, // 0 is the run's own
   penalty: -1, // likewise
   kind: "cross",
-  layer: -1, // -1 is the head named for alignment, -2 the mean of all
+  layer: -1, // -1 is the head that aligns best, -2 the mean of all, -3 the rollout
   head: -1, // -1 is the mean of the layer
   words: true,
   label: "auto", // of rows: "predicts", "read", or as suits the head

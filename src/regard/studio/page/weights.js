@@ -20,6 +20,26 @@ export function meanOf(matrices) {
   return { rows, cols, data: mean };
 }
 
+/** Attention through all layers (Abnar & Zuidema 2020): in each, half of a position is what it
+ * attends to, half is itself, since the layer's input is added to its output.
+ */
+export function rollout(layers) {
+  const [{ rows }] = layers;
+  const one = (at) => (at % (rows + 1) === 0 ? 1 : 0);
+  let flow = Float32Array.from({ length: rows * rows }, (_, at) => one(at));
+  for (const { data } of layers) {
+    const next = new Float32Array(rows * rows);
+    for (let i = 0; i < rows; i += 1) {
+      for (let k = 0; k < rows; k += 1) {
+        const share = 0.5 * data[i * rows + k] + 0.5 * one(i * rows + k);
+        if (share) for (let j = 0; j < rows; j += 1) next[i * rows + j] += share * flow[k * rows + j];
+      }
+    }
+    flow = next;
+  }
+  return { rows, cols: rows, data: flow };
+}
+
 /** Pieces to words: the sum over a word's columns, the mean over its rows. Word -1 is left out. */
 export function mergeWords({ rows, cols, data }, rowWords, colWords) {
   const count = (words) => words.reduce((most, word) => Math.max(most, word), -1) + 1;

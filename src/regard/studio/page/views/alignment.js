@@ -322,6 +322,7 @@ export function headOptions(state, trace) {
     ],
   ];
   if (counts.reduce((sum, count) => sum + count, 0) > 1) options.push(["-2.-1", "Mean of all"]);
+  if (state.kind !== "cross" && counts.length > 1) options.push(["-3.-1", "Rollout through all layers"]);
   for (const [layer, heads] of counts.entries()) {
     if (heads > 1) options.push([`${layer}.-1`, `Layer ${layer + 1}, mean`]);
     for (let head = 0; head < heads; head += 1) {

@@ -350,6 +350,7 @@ function loss(change) {
 function times(change) {
   if (Math.abs(change) < 0.005) return "as likely as before";
   const factor = Math.exp(Math.abs(change));
+  if (factor < 1.05) return "nearly as likely as before";
   const shown = factor >= 1000 ? factor.toExponential(0) : factor.toPrecision(2);
   return change < 0 ? `${shown} times less likely` : `${shown} times more likely`;
 }

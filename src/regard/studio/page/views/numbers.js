@@ -92,7 +92,13 @@ export function numbers(session) {
     strips.dataset.mode = mode;
     drawControls(result.trace, want);
     try {
-      const answer = await ask("weight", body);
+      let answer = await ask("weight", body);
+      if (store.state.col < 0) {
+        // Nothing was chosen: begin with the key that gets the most.
+        want.key = answer.weights.indexOf(Math.max(...answer.weights));
+        answer = await ask("weight", { ...body, key: want.key });
+        drawControls(result.trace, want);
+      }
       if (key !== drawn) return;
       const [rows, cols] = sides(want.kind, result.trace, "predicts");
       const [reads] = sides(want.kind, result.trace, "read");

@@ -147,6 +147,7 @@ export function translate(session) {
         }),
       ),
       ownWord(before),
+      button("Where it looked", () => store.set({ view: "alignment", kind: "cross", words: false, row: chosen, col: 0 }), { class: "link" }),
     );
   }
 
