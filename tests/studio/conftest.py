@@ -35,6 +35,7 @@ MODELS: dict[str, dict[str, Any]] = {
     "recurrent": {"kind": "recurrent", "cell": "gru", "d_model": 32, "attention": "additive"},
 }
 STEPS = (60, 120)
+BYTES = slice(END + 1, END + 257)  # which spell no text in any order
 
 
 def pairs(count: int, seed: int) -> list[tuple[str, str]]:
@@ -45,7 +46,9 @@ def pairs(count: int, seed: int) -> list[tuple[str, str]]:
 
 
 def talkative(recipe: Recipe, size: int, seed: int) -> Model:
-    """A model that nobody has trained: larger weights make it say more, and a push ends it."""
+    """A model that nobody has trained: larger weights make it say more, and pushes end it and
+    keep it from spelling in bytes.
+    """
     torch.manual_seed(seed)
     model = build(recipe.model, size, size)
     with torch.no_grad():
@@ -55,6 +58,7 @@ def talkative(recipe: Recipe, size: int, seed: int) -> Model:
         if isinstance(model, Transformer):
             model.decoder_norm.bias.fill_(0.3)
             model.output.weight[END] += 0.2
+            model.output.weight[BYTES] -= 0.6
     return model.eval()
 
 

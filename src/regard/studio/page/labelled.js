@@ -106,8 +106,10 @@ export function spec(weights, state, trace) {
       rows.wordOf,
       colPiece.map((at) => cols.wordOf[at]),
     );
-    rowLabels = rows.words;
-    colLabels = cols.words;
+    // Bytes that are no text leave fewer words than the pieces promised.
+    const labels = (count, words) => Array.from({ length: count }, (_, word) => words[word] ?? "·");
+    rowLabels = labels(matrix.rows, rows.words);
+    colLabels = labels(matrix.cols, cols.words);
     rowPiece = rowLabels.map((_, word) => rows.wordOf.indexOf(word));
     colPiece = colLabels.map((_, word) => cols.wordOf.indexOf(word));
   }
