@@ -8,6 +8,7 @@ import os
 import resource
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -94,6 +95,7 @@ class Replies:
     def __init__(self) -> None:
         self._out = os.fdopen(os.dup(1), "w")
         os.dup2(2, 1)
+        threading.Thread(target=leave_with, args=(os.getppid(),), daemon=True).start()
 
     def serve(self, hello: Message, answer: Callable[[Message], Message]) -> None:
         self._write(hello)
@@ -105,6 +107,13 @@ class Replies:
     def _write(self, message: Message) -> None:
         self._out.write(json.dumps(message) + "\n")
         self._out.flush()
+
+
+def leave_with(parent: int) -> None:
+    """A measurement that is killed leaves nothing running, not even to the end of a window."""
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(1)
 
 
 def give_back_memory() -> None:

@@ -109,8 +109,8 @@ class Workload:
 def held_out_sentences(run: Run, file: Path | None, count: int) -> list[str]:
     """Sources that the run has not been trained on."""
     data = run.recipe().data
-    if file is None and data.builtin == "phrasebook":
-        return [pair.source for pair in islice(phrasebook.pairs("test"), count)]
+    if file is None and data.builtin:
+        return [pair.source for pair in islice(phrasebook.pairs("test", data.builtin), count)]
     if file is None:
         language = data.languages[0] if data.languages else "en"
         file = MULTI30K / f"test_2016_flickr.{language}.gz"

@@ -1,6 +1,13 @@
 """What the benchmark rests on: its contenders are the same model, its arithmetic is right."""
 
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import torch
@@ -8,7 +15,10 @@ from torch import nn
 from torch.testing import assert_close
 
 from benchmarks import peers
-from benchmarks.process import environment
+from benchmarks.__main__ import save
+from benchmarks.memory import write_corpus
+from benchmarks.process import ROOT, environment
+from benchmarks.profile import REST, group
 from benchmarks.summary import markdown, paired_ratio, put, quietness
 from regard.data.batch import Batch, batch_pairs
 from regard.models.transformer import Transformer, TransformerConfig
@@ -159,3 +169,83 @@ def test_the_tuning_of_the_surroundings_reaches_no_contender(
     assert found["OMP_NUM_THREADS"] == found["MKL_NUM_THREADS"] == "2"
     assert found["MALLOC_TRIM_THRESHOLD_"] == "8"
     assert not {"GOMP_SPINCOUNT", "MALLOC_TOP_PAD_"} & found.keys()
+
+
+def test_a_section_is_kept_beside_those_found_before(tmp_path: Path) -> None:
+    save("training", {"sizes": [1]}, tmp_path)
+    save("decoding", {"beam": 5}, tmp_path)
+    save("training", {"sizes": [1, 2]}, tmp_path)
+    found = json.loads((tmp_path / "results.json").read_text("utf-8"))
+    assert found == {"training": {"sizes": [1, 2]}, "decoding": {"beam": 5}}
+
+
+def test_a_corpus_has_as_many_pairs_as_asked_for_and_no_two_alike(tmp_path: Path) -> None:
+    sides = [tmp_path / "a.en", tmp_path / "a.de"]
+    for side in sides:
+        side.write_text("one\ntwo\nthree\n", encoding="utf-8")
+    write_corpus(sides, 8, tmp_path)
+    sources = (tmp_path / "train.aa").read_text("utf-8").splitlines()
+    assert sources == (tmp_path / "train.bb").read_text("utf-8").splitlines()
+    assert len(set(sources)) == 8
+    assert sources[4].startswith("two")
+
+
+@pytest.mark.parametrize(
+    ("names", "kind"),
+    [
+        (["aten::mm", "_LinearCrossEntropy"], "products"),
+        (["aten::exp_", "_LinearCrossEntropy"], "softmax and loss"),
+        (["aten::random_", "_Dropout"], "dropout"),
+        (["aten::sum", "AddmmBackward0"], "additions and copies"),
+        (["aten::_fused_adam_", "Optimizer.step#Adam.step"], "optimizer"),
+        (["aten::linalg_vector_norm", "aten::_foreach_norm"], "optimizer"),
+        (["aten::native_layer_norm"], "norm"),
+        (["aten::_scaled_dot_product_flash_attention_for_cpu"], "attention"),
+        (["aten::empty"], REST),
+    ],
+)
+def test_an_operation_is_counted_where_its_time_belongs(names: list[str], kind: str) -> None:
+    assert group(names) == kind
+
+
+WINDOW = """
+import sys, time
+from benchmarks.process import Replies
+replies = Replies()
+print("ready", flush=True, file=sys.stderr)
+replies.serve({}, lambda request: time.sleep(60))
+"""
+
+
+def test_a_contender_ends_with_who_asked_it_even_within_a_window() -> None:
+    middle = (
+        "import subprocess, sys, time\n"
+        f"child = subprocess.Popen([sys.executable, '-c', {WINDOW!r}], stdin=subprocess.PIPE)\n"
+        "child.stdin.write(b'{}\\n')\nchild.stdin.flush()\n"
+        "print(child.pid, flush=True)\ntime.sleep(60)\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", middle],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as asking:
+        assert asking.stdout is not None
+        assert asking.stderr is not None
+        pid = int(asking.stdout.readline())
+        assert asking.stderr.readline() == "ready\n"
+        asking.send_signal(signal.SIGKILL)
+    deadline = time.monotonic() + 20
+    while alive(pid) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not alive(pid)
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    status = Path(f"/proc/{pid}/status")
+    return not (status.exists() and "State:\tZ" in status.read_text())

@@ -34,7 +34,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "text": set(),
     "models": {"layers"},
     "data": {"text"},
-    "objectives": {"data.batch", "layers"},
+    "objectives": {"data.batch", "data.label_ids", "data.masked", "layers"},
     "inspect": {"data.batch", "layers", "decode"},
     "decode": {"hypothesis"},
     "recipe": {"models"},
@@ -42,32 +42,36 @@ MAY_IMPORT: dict[str, set[str]] = {
     "plan": {"devices", "checkpoint", "recipe", "models"},
     "evaluate": {"decode", "data", "objectives", "text", "inspect"},
     "search": {"decode", "text"},
-    "engines": {"checkpoint", "search", "hypothesis", "decode", "text", "data", "inspect"},
+    "engines": {"checkpoint", "search", "hypothesis", "decode", "text", "data", "inspect"}
+    | {"recipe"},
     "tasks": {
         *("engines", "machine", "checkpoint", "search", "hypothesis", "decode", "text", "data"),
         "inspect",
     },
+    "text_tasks": {"machine", "checkpoint", "decode", "text", "data", "evaluate"},
     "cli": {
-        *("tasks", "engines", "search", "evaluate", "inspect", "training", "recipe"),
-        *("checkpoint", "data", "machine", "plan", "devices", "studio"),
+        *("tasks", "text_tasks", "engines", "search", "evaluate", "inspect", "training", "recipe"),
+        *("checkpoint", "data", "machine", "plan", "devices", "distill", "compare", "studio"),
     },
-    "serve": {"tasks", "evaluate", "inspect"},
+    "distill": {
+        *("tasks", "engines", "search", "training", "recipe", "checkpoint", "data", "machine"),
+        "models",
+    },
+    "compare": {"evaluate", "checkpoint", "data", "recipe", "training", "tasks"},
+    "serve": {"tasks", "text_tasks", "evaluate", "inspect"},
     "studio": {
-        *("tasks", "engines", "inspect", "checkpoint", "search", "hypothesis", "decode", "text"),
-        *("data", "training"),
+        *("tasks", "text_tasks", "engines", "inspect", "checkpoint", "search", "hypothesis"),
+        *("decode", "text", "data", "training"),
     },
     "__main__": {"cli"},
 }
 MAY_IMPORT["training"] = set(MAY_IMPORT) - {
-    "tasks",
-    "engines",
-    "cli",
-    "serve",
-    "studio",
-    "__main__",
+    *("tasks", "text_tasks", "engines", "distill", "compare", "cli", "serve"),
+    *("studio", "__main__"),
 }
 MAY_NAME_TYPES = {
-    room: {"models"} for room in ("objectives", "inspect", "evaluate", "engines", "tasks")
+    room: {"models"}
+    for room in ("objectives", "inspect", "evaluate", "engines", "tasks", "text_tasks")
 }
 
 

@@ -53,8 +53,16 @@ def test_precision_on_a_cpu(
 
 def test_precision_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "bfloat16_runs", lambda: pytest.fail("not a CPU"))
-    assert machine.choose_precision("auto", torch.device("cuda")) == torch.bfloat16
-    assert machine.choose_precision("float32", torch.device("cuda")) == torch.float32
+    cuda = torch.device("cuda")
+    for native, chosen in ((True, torch.bfloat16), (False, torch.float32)):
+
+        def supported(including_emulation: bool = True, native: bool = native) -> bool:
+            return native or including_emulation
+
+        monkeypatch.setattr(torch.cuda, "is_bf16_supported", supported)
+        assert machine.choose_precision("auto", cuda) == chosen
+        assert machine.choose_precision("float32", cuda) == torch.float32
+        assert machine.choose_precision("bfloat16", cuda) == torch.bfloat16
     assert machine.choose_precision("auto", torch.device("mps")) == torch.float32
     with pytest.raises(RecipeError, match="mps"):
         machine.choose_precision("bfloat16", torch.device("mps"))

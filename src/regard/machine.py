@@ -66,11 +66,13 @@ def choose_device(name: str) -> torch.device:
 
 
 def choose_precision(name: str, device: torch.device) -> torch.dtype:
-    """The type of the products. "auto" is bfloat16 on CUDA and float32 elsewhere: on CPUs the casts
-    cost a small model more than the faster products save.
+    """The type of the products. "auto" is bfloat16 on CUDA cards that have such products, and
+    float32 elsewhere: older cards only imitate them, and on CPUs the casts cost a small model more
+    than the faster products save.
     """
     if device.type == "cuda":
-        return torch.float32 if name == "float32" else torch.bfloat16
+        native = name == "auto" and torch.cuda.is_bf16_supported(including_emulation=False)
+        return torch.bfloat16 if native or name == "bfloat16" else torch.float32
     if name != "bfloat16":
         return torch.float32
     if device.type == "cpu" and bfloat16_runs():

@@ -18,7 +18,7 @@ from regard.errors import RequestError
 from regard.hypothesis import Hypothesis
 from regard.search import Search
 from regard.text.segments import segments
-from regard.text.tokenizer import END, START, Tokenizers
+from regard.text.tokenizer import Tokenizers
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -131,12 +131,13 @@ class Translator:
         from regard.machine import choose_device
 
         run = Run.open(folder)
-        recipe = run.recipe()
+        recipe = run.recipe_for("translation")
         tokenizers = run.tokenizers()
         model = run.model(tokenizers).to(choose_device(device))
         search = Search(**recipe.decode.model_dump())
+        engine = Native(model, tokenizers.target.specials)
         limit = recipe.data.max_length - 1
-        return cls(lambda: model, Native(model), tokenizers, search, limit, run.folder)
+        return cls(lambda: model, engine, tokenizers, search, limit, run.folder)
 
     @property
     def model(self) -> "Model":
@@ -208,7 +209,10 @@ class Translator:
         from regard.inspect.maps import attention_maps
 
         source_ids, output_ids = self._ids(source, output)
-        maps = attention_maps(self.model, [*source_ids, END], [*output_ids, END])
+        specials = self.tokenizers.target.specials
+        maps = attention_maps(
+            self.model, [*source_ids, specials.end], [*output_ids, specials.end], specials.start
+        )
         return replace(maps, labels=labels(self.tokenizers, source_ids, output_ids))
 
     @cached_property
@@ -247,8 +251,9 @@ class Translator:
         from regard.inspect.alternatives import alternatives
 
         source_ids, output_ids = self._ids(source, output)
-        tokens = [*output_ids, END]
-        batch = batch_pairs([[*source_ids, END]], [tokens])
+        specials = self.tokenizers.target.specials
+        tokens = [*output_ids, specials.end]
+        batch = batch_pairs([[*source_ids, specials.end]], [tokens], specials.start)
         batch = batch.to(next(self.model.parameters()).device)
         with torch.inference_mode():
             logits = self.model(batch.source, batch.source_mask, batch.target)[0]
@@ -268,10 +273,11 @@ class Translator:
         source_ids, prefix_ids = self._ids(source, prefix)
         if not source_ids:
             raise RequestError("the text is empty; give a sentence to search for")
-        engine, watch = Native(self.model), Watch()
+        specials = self.tokenizers.target.specials
+        engine, watch = Native(self.model, specials), Watch()
         engine.watched(source_ids, prefix_ids, search, watch)
         limit = engine.max_length(source_ids, prefix_ids, search)
-        tree = grow(watch, Rules(search.beam_size, search.length_penalty, limit, END))
+        tree = grow(watch, Rules(search.beam_size, search.length_penalty, limit, specials.end))
         tokens = [node.token for node in tree.nodes]
         return replace(tree, pieces=self.tokenizers.target.pieces(tokens))
 
@@ -288,7 +294,9 @@ class Translator:
                 f"heads {head!r}: names {len(chosen)} heads; name one like cross.0.1"
             )
         source_ids, output_ids = self._ids(source, output)
-        return numbers(self.model, [*source_ids, END], [*output_ids, END], chosen[0], query, key)
+        specials = self.tokenizers.target.specials
+        ids = [*source_ids, specials.end], [*output_ids, specials.end]
+        return numbers(self.model, *ids, chosen[0], query, key, specials.start)
 
     @contextmanager
     def heads_off(
@@ -303,7 +311,7 @@ class Translator:
 
         engine = self.engine
         with heads_off(self.model, heads, how, means) as chosen:
-            self.engine = Native(self.model)
+            self.engine = Native(self.model, self.tokenizers.target.specials)
             try:
                 yield chosen
             finally:
@@ -317,14 +325,15 @@ def labels(
     from regard.inspect.maps import Labels
 
     source, target = tokenizers
+    specials = target.specials
     target_word = target.word_of(output_ids)
     return Labels(
-        source=source.pieces([*source_ids, END]),
+        source=source.pieces([*source_ids, specials.end]),
         source_word=[*source.word_of(source_ids), -1],
         source_words=words(source.decode(source_ids)),
-        predicts=target.pieces([*output_ids, END]),
+        predicts=target.pieces([*output_ids, specials.end]),
         predicts_word=[*target_word, -1],
-        read=target.pieces([START, *output_ids]),
+        read=target.pieces([specials.start, *output_ids]),
         read_word=[-1, *target_word],
         target_words=words(target.decode(output_ids)),
     )

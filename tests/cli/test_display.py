@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from regard.cli.display import TrainingScreen
-from regard.training.events import Estimate
+from regard.training.events import Estimate, Peak, Resumed
 
 
 def expected(peak_flops: float) -> Estimate:
@@ -17,8 +17,7 @@ def expected(peak_flops: float) -> Estimate:
         tokens_per_second=11_400.0,
         seconds=60.0,
         memory_bytes=10**9,
-        flops_per_token=1e7,
-        peak_flops=peak_flops,
+        peak=Peak(flops_per_token=1e7, flops_per_second=peak_flops),
     )
 
 
@@ -34,3 +33,9 @@ def test_a_peak_that_was_not_measured_is_not_told() -> None:
     screen = TrainingScreen(Path("run"))
     screen.show(expected(peak_flops=0.0))
     assert screen.speed(11_400) == "11,400 tokens/s"
+
+
+def test_a_run_that_goes_on_tells_its_share_too() -> None:
+    screen = TrainingScreen(Path("run"))
+    screen.show(Resumed(7, Peak(flops_per_token=1e7, flops_per_second=240e9)))
+    assert screen.speed(11_400) == "11,400 tokens/s (48 % of peak)"

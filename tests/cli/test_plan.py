@@ -65,7 +65,10 @@ def test_passes_are_told_where_the_data_is(
             ("--device", "2x8xH100", "--set", "train.accumulate=16"),
             ["--nnodes 2", "--rdzv-endpoint", "--nproc-per-node 8", "--set train.accumulate=16"],
         ),
-        (("--device", "V100"), ["--set train.precision=float32"]),
+        (
+            ("--device", "V100", "--set", "train.precision=bfloat16"),
+            ["--set train.precision=float32"],
+        ),
     ],
 )
 def test_the_command_is_one_that_runs(
@@ -114,7 +117,7 @@ def test_this_machine_by_default(
     main(["plan", str(recipe), "--set", "train.device=cpu", "--device", "cpu"])
     printed, said = capsys.readouterr()
     assert "take 1.2 cores" in said
-    assert "of the peak of 100.0 GFLOP/s" in printed
+    assert "of the peak of 100 GFLOP/s" in printed
     assert "days for 100,000 updates" in printed
     assert printed.startswith("base.toml on this CPU, 2 processes\n")
     assert printed.splitlines()[-1].split("run ")[1].strip().startswith("regard train")

@@ -163,16 +163,42 @@ def test_a_damaged_file_is_named(tmp_path: Path, ending: str, harm: str) -> None
             path.write_bytes(b"")
         case "zeros":
             path.write_bytes(bytes(len(content)))
-    if (ending, harm) == ("ids", "zeros"):
-        assert IdPairs.open(tmp_path, "train").source(0).max() == 0
-        return
     with pytest.raises(RunError, match=rf"train\.{ending}: "):
+        IdPairs.open(tmp_path, "train")
+
+
+@pytest.mark.parametrize("ending", ["ids", "index"])
+def test_a_single_wrong_bit_is_found(tmp_path: Path, ending: str) -> None:
+    write(tmp_path, some_pairs(20))
+    path = tmp_path / f"train.{ending}"
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 4
+    path.write_bytes(content)
+    with pytest.raises(RunError, match=rf"train\.{ending}: damaged .* delete the folder"):
+        IdPairs.open(tmp_path, "train")
+
+
+def test_a_border_that_moved_between_two_sides_is_found(tmp_path: Path) -> None:
+    write(tmp_path, some_pairs(20))
+    index = np.fromfile(tmp_path / "train.index", ids._INDEX)
+    index["source"][3] += 1
+    index["target"][3] -= 1
+    index.tofile(tmp_path / "train.index")
+    with pytest.raises(RunError, match=r"train\.index: damaged .*checksum"):
         IdPairs.open(tmp_path, "train")
 
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("pairs", 10**30), ("pairs", 0), ("pairs", "20"), ("dtype", "O"), ("ids", -1), ("format", 2)],
+    [
+        ("pairs", 10**30),
+        ("pairs", 0),
+        ("pairs", "20"),
+        ("dtype", "O"),
+        ("ids", -1),
+        ("format", 2),
+        ("sha256", {"ids": ""}),
+    ],
 )
 def test_a_hostile_header_is_refused(tmp_path: Path, key: str, value: object) -> None:
     write(tmp_path, some_pairs(20))
@@ -194,6 +220,24 @@ def test_an_index_that_points_elsewhere_is_refused(
     index.tofile(tmp_path / "train.index")
     with pytest.raises(RunError, match=r"train\.index: damaged"):
         IdPairs.open(tmp_path, "train")
+
+
+def test_a_file_that_shrinks_in_use_is_noticed(tmp_path: Path) -> None:
+    write(tmp_path, some_pairs(20))
+    read = IdPairs.open(tmp_path, "train")
+    os.truncate(tmp_path / "train.ids", 10)
+    assert read.source(0).size
+    with pytest.raises(RunError, match=r"train\.ids: damaged .*shorter"):
+        read.source(19)
+
+
+def test_files_are_closed_with_the_pairs(tmp_path: Path) -> None:
+    write(tmp_path, some_pairs(20))
+    before = len(os.listdir("/dev/fd"))
+    read = IdPairs.open(tmp_path, "train")
+    assert read.target(3).size
+    del read
+    assert len(os.listdir("/dev/fd")) <= before
 
 
 def test_a_full_disk_is_said_and_leaves_the_old_files(

@@ -19,6 +19,9 @@ from regard.data.phrasebook.places import COUNTRIES, NOTHING, Phrase
 SPLITS: tuple[Split, ...] = get_args(Split)
 # A change here changes what everybody's demo model learns; change it knowingly.
 DIGEST = "995e997c37af9fea"
+LONG_DIGEST = "fd63ce4cf433bb12"
+# What joins clauses in the long variant and is not said in short sentences.
+JOINING = {"puis", "ensuite", "mais", "pendant"}, {"then", "afterwards", "but", "while"}
 
 INVERSION = re.compile(r"-(?:t-)?(?=(?:il|elle|ils|elles|tu|vous|nous|ce)\b)")
 FRENCH_WORD = re.compile(r"\d+|\w+(?:-\w+)*'?")
@@ -30,6 +33,11 @@ Corpus = dict[Split, list[Pair]]
 @pytest.fixture(scope="module")
 def corpus() -> Corpus:
     return {split: list(pairs(split)) for split in SPLITS}
+
+
+@pytest.fixture(scope="module")
+def long_corpus() -> Corpus:
+    return {split: list(pairs(split, "phrasebook-long")) for split in SPLITS}
 
 
 @pytest.fixture(scope="module")
@@ -164,39 +172,39 @@ def test_constructions(corpus: Corpus, source: str, target: str) -> None:
     assert not [pair for pair in found if not re.search(target, pair.target)][:3]
 
 
-@pytest.mark.parametrize(
-    "mistake",
-    [
-        # Every h here is mute, and huit and onze never follow a word that could elide.
-        r"\b([Ll][ea]|[Dd]e|[Nn]e|[Jj]e|[Qq]ue|[Cc]e) [aeiouyhàâéèêîôœAEIOUÉ]",
-        r"\b([LlDdNnJj]|[Qq]u)'[^aeiouyhàâéèêîôœAEIOUÉ]",
-        r"\b(à|de) les? ",
-        r"\b([MmTt]a|sa) [aeiouhàâéèêîôœ]",
-        r"\b(un|le|ce|cet|mon|ton|son) (beau|nouveau|vieux) [aeiouhéèêôœ]",
-        r"\bdes (petite?s|grande?s|beaux|belles|vieux|vieilles|bons|bonnes|longs) ",
-        r"\ben (Portugal|Canada|Japon|Maroc|Brésil|Mexique|États-Unis|Paris|Lyon)\b",
-        r"\bà (France|Italie|Portugal|Japon|États-Unis)\b",
-        r"\b[Ee]lle est (allé|arrivé|parti|revenu|né)\b",
-        r"\b[Ii]ls sont (allée?|arrivée?|partie?|revenue?|née?)\b",
-        r"  | ,|^[a-zàâéèêîôœ]|[^ ]\?",
-    ],
-)
+FRENCH_MISTAKES = [
+    # Every h here is mute, and huit and onze never follow a word that could elide.
+    r"\b([Ll][ea]|[Dd]e|[Nn]e|[Jj]e|[Qq]ue|[Cc]e) [aeiouyhàâéèêîôœAEIOUÉ]",
+    r"\b([LlDdNnJj]|[Qq]u)'[^aeiouyhàâéèêîôœAEIOUÉ]",
+    r"\b(à|de) les? ",
+    r"\b([MmTt]a|sa) [aeiouhàâéèêîôœ]",
+    r"\b(un|le|ce|cet|mon|ton|son) (beau|nouveau|vieux) [aeiouhéèêôœ]",
+    r"\bdes (petite?s|grande?s|beaux|belles|vieux|vieilles|bons|bonnes|longs) ",
+    r"\ben (Portugal|Canada|Japon|Maroc|Brésil|Mexique|États-Unis|Paris|Lyon)\b",
+    r"\bà (France|Italie|Portugal|Japon|États-Unis)\b",
+    r"\b[Ee]lle est (allé|arrivé|parti|revenu|né)\b",
+    r"\b[Ii]ls sont (allée?|arrivée?|partie?|revenue?|née?)\b",
+    r"  | ,|^[a-zàâéèêîôœ]|[^ ]\?",
+]
+
+
+@pytest.mark.parametrize("mistake", FRENCH_MISTAKES)
 def test_no_french_mistake(french_text: str, mistake: str) -> None:
     assert not re.findall(f"^.*(?:{mistake}).*$", french_text, re.MULTILINE)[:3]
 
 
-@pytest.mark.parametrize(
-    "mistake",
-    [
-        r"\b[Aa] (?!European)[aeiouAEIOU]",
-        r"\b[Aa]n [^aeiouAEIOU]",
-        r"^(He|She) (do|have|are|go|want|say)\b",
-        r"\b(january|may|monday|french|italian)\b",
-        r"\b(in|to|visits?|for|from) (United States|Netherlands)",
-        r"\b(does|did|will|do) not (went|was|\w+ed)\b",
-        r"  | ,| \?|^[a-z]",
-    ],
-)
+ENGLISH_MISTAKES = [
+    r"\b[Aa] (?!European)[aeiouAEIOU]",
+    r"\b[Aa]n [^aeiouAEIOU]",
+    r"^(He|She) (do|have|are|go|want|say)\b",
+    r"\b(january|may|monday|french|italian)\b",
+    r"\b(in|to|visits?|for|from) (United States|Netherlands)",
+    r"\b(does|did|will|do) not (went|was|\w+ed)\b",
+    r"  | ,| \?|^[a-z]",
+]
+
+
+@pytest.mark.parametrize("mistake", ENGLISH_MISTAKES)
 def test_no_english_mistake(english_text: str, mistake: str) -> None:
     assert not re.findall(f"^.*(?:{mistake}).*$", english_text, re.MULTILINE)[:3]
 
@@ -307,3 +315,69 @@ def test_contraction_and_agreement() -> None:
         "nés",
         "nées",
     ]
+
+
+def test_long_sentences_are_held_out_like_short_ones(long_corpus: Corpus) -> None:
+    everything = [pair for split in SPLITS for pair in long_corpus[split]]
+    sizes = {split: len(long_corpus[split]) for split in SPLITS}
+    assert sizes == {"train": 100_000, "valid": 1_000, "test": 2_000}
+    assert long_corpus["test"][0].place == "phrasebook-long/test:1"
+    assert len({pair.source for pair in everything}) == len(everything)
+    for side in ("source", "target"):
+        train, valid, test = (
+            {bare(getattr(pair, side)) for pair in long_corpus[split]} for split in SPLITS
+        )
+        assert not train & test
+        assert not train & valid
+        assert not valid & test
+    assert not [p for p in everything if "Jane visite l'Afrique" in p.source and "sept" in p.source]
+    assert digest(everything) == LONG_DIGEST
+
+
+def test_long_sentences_have_all_lengths(long_corpus: Corpus) -> None:
+    for split, fewest in (("train", 4_000), ("test", 80)):
+        lengths = Counter(len(pair.source.split()) for pair in long_corpus[split])
+        assert max(lengths) == 60
+        for shortest in range(6, 60, 5):
+            assert sum(lengths[shortest + more] for more in range(5)) >= fewest, shortest
+        assert all(lengths[length] for length in range(5, 60))
+
+
+def test_long_sentences_have_the_words_of_short_ones(corpus: Corpus, long_corpus: Corpus) -> None:
+    for side, found, joining in (
+        ("source", french_words, JOINING[0]),
+        ("target", english_words, JOINING[1]),
+    ):
+        short, long = (
+            {word for pair in each["train"] for word in found(getattr(pair, side))}
+            for each in (corpus, long_corpus)
+        )
+        assert long - short == joining
+
+
+@pytest.mark.parametrize(
+    ("side", "mistakes"), [("source", FRENCH_MISTAKES), ("target", ENGLISH_MISTAKES)]
+)
+def test_no_mistake_in_long_sentences(long_corpus: Corpus, side: str, mistakes: list[str]) -> None:
+    text = "\n".join(getattr(pair, side) for pair in long_corpus["train"][:20_000])
+    for mistake in mistakes:
+        assert not re.findall(f"^.*(?:{mistake}).*$", text, re.MULTILINE)[:3]
+    assert not re.findall(r"^.*,(?:,|\.| et | and ).*$", text, re.MULTILINE)[:3]
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        (r", puis ", ", then "),
+        (r", ensuite ", ", afterwards "),
+        (r", mais \w+ n", ", but "),
+        (r" pendant qu", " while "),
+        (r"^(Paul|Marie|Jane), qui (habite|travaille) .*, ", "^(Paul|Marie|Jane), who "),
+        (r" dit que .*, que .* et que ", " says that .*, that .* and that "),
+        (r" pour acheter .*, .* et ", " to buy .*, .* and "),
+    ],
+)
+def test_what_joins_clauses(long_corpus: Corpus, source: str, target: str) -> None:
+    found = [pair for pair in long_corpus["train"] if re.search(source, pair.source)]
+    assert len(found) >= 100
+    assert not [pair for pair in found if not re.search(target, pair.target)][:3]

@@ -78,6 +78,16 @@ def test_intervals_surround_the_value_repeat_and_are_sacrebleus() -> None:
     assert f"± {(scores[0].high - scores[0].low) / 2:.2f})" in str(own)
 
 
+def test_intervals_where_few_resamples_match_anything() -> None:
+    references = [f"{number} b c d" for number in range(8)]
+    for matching in (1, 2):
+        hypotheses = [*references[:matching], *["x y"] * (8 - matching)]
+        for score in corpus_scores(hypotheses, references, bootstrap=50):
+            assert score.low is not None
+            assert score.high is not None
+            assert score.low < score.high
+
+
 def test_the_seed_is_ours_and_the_environment_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     hypotheses, references = corpus(3)
     monkeypatch.setenv("SACREBLEU_SEED", "77")

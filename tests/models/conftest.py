@@ -7,8 +7,7 @@ import pytest
 import torch
 
 from regard.models.transformer import Transformer, TransformerConfig
-
-VOCABULARY = 23
+from tests.models.problems import VOCABULARY
 
 
 def transformer(dtype: torch.dtype = torch.float64, **choices: Any) -> Transformer:

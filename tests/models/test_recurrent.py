@@ -11,9 +11,9 @@ from regard.data.batch import batch_pairs, batch_sources
 from regard.models import build as build_any
 from regard.models.recurrent import Recurrent, RecurrentConfig
 from regard.objectives import translation
+from tests.models.problems import START, VOCABULARY, ids, problem
 
-VOCABULARY = 23
-START, END = 2, 3
+END = 3
 
 # Each value of a column meets each value of every other column at least once, where it may.
 COLUMNS = ("attention", "cell", "tied_embeddings", "bidirectional", "input_feeding")
@@ -53,19 +53,6 @@ def build(dtype: torch.dtype = torch.float64, **choices: Any) -> Recurrent:
 
 def assert_same(ours: Tensor, expected: Tensor, name: str | None = None) -> None:
     assert_close(ours, expected, rtol=0, atol=TOLERANCE[expected.dtype], msg=name)
-
-
-def ids(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randint(4, VOCABULARY, shape, generator=torch.Generator().manual_seed(seed))
-
-
-def problem(lengths: tuple[int, ...] = (9, 3, 6), target: int = 7) -> tuple[Tensor, Tensor, Tensor]:
-    """Sources of these lengths with their mask, and as many targets."""
-    source = ids(len(lengths), max(lengths))
-    mask = torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]
-    inputs = ids(len(lengths), target, seed=1)
-    inputs[:, 0] = START
-    return source.masked_fill(~mask, 0), mask, inputs
 
 
 @both_precisions

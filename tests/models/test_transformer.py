@@ -12,10 +12,9 @@ from torch.testing import assert_close
 from regard.data.batch import batch_sources
 from regard.models.transformer import Transformer, TransformerConfig
 from regard.recipe import read
+from tests.models.problems import START, VOCABULARY, ids, problem
 
 Build = Callable[..., Transformer]
-VOCABULARY = 23
-START = 2
 
 # Each value of a column meets each value of every other column at least once.
 COLUMNS = ("positions", "activation", "tied_embeddings", "norm", "normalisation")
@@ -43,19 +42,6 @@ both_precisions = pytest.mark.parametrize("dtype", list(TOLERANCE))
 
 def assert_same(ours: Tensor, expected: Tensor) -> None:
     assert_close(ours, expected, rtol=0, atol=TOLERANCE[expected.dtype])
-
-
-def ids(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randint(4, VOCABULARY, shape, generator=torch.Generator().manual_seed(seed))
-
-
-def problem(lengths: tuple[int, ...] = (9, 3, 6), target: int = 7) -> tuple[Tensor, Tensor, Tensor]:
-    """Sources of these lengths with their mask, and as many targets."""
-    source = ids(len(lengths), max(lengths))
-    mask = torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]
-    inputs = ids(len(lengths), target, seed=1)
-    inputs[:, 0] = START
-    return source.masked_fill(~mask, 0), mask, inputs
 
 
 @both_precisions
@@ -133,7 +119,7 @@ def test_steps_are_the_whole_pass(
     for place in range(40):
         logits, state = model.step(target[:, place], state)
         assert_same(logits, whole[:, place])
-        assert state.position == place + 1
+        assert state.past.position == place + 1
 
 
 # Rows of a search front, each naming the row of the last front that it continues. Four sentences.
@@ -193,14 +179,14 @@ def test_keys_and_values_stand_once_for_each_sentence(build: Build) -> None:
     model = build()
     source, mask, _ = problem()
     _, state = model.step(torch.full((3,), START), model.start(source, mask))
-    memory, past = state.memory.data_ptr(), state.past.data_ptr()
+    memory, past = state.memory.data_ptr(), state.past.entries.data_ptr()
     wide = state.select(torch.arange(3).repeat_interleave(5))
     turned = wide.select(torch.arange(14, -1, -1).view(3, 5).flip(0).flatten())
-    assert (turned.memory.data_ptr(), turned.past.data_ptr()) == (memory, past)
-    assert turned.memory.size(2) == turned.past.size(2) == 3
+    assert (turned.memory.data_ptr(), turned.past.entries.data_ptr()) == (memory, past)
+    assert turned.memory.size(2) == turned.past.entries.size(2) == 3
     fewer = turned.select(torch.tensor([10, 11, 12, 13, 14, 5, 6, 7, 8, 9]))
-    assert (fewer.memory.data_ptr(), fewer.past.data_ptr()) == (memory, past)
-    assert fewer.memory.size(2) == fewer.past.size(2) == 2
+    assert (fewer.memory.data_ptr(), fewer.past.entries.data_ptr()) == (memory, past)
+    assert fewer.memory.size(2) == fewer.past.entries.size(2) == 2
 
 
 @torch.no_grad()
@@ -218,8 +204,8 @@ def test_entries_that_no_row_descends_from_are_dropped(build: Build) -> None:
         prefixes = torch.cat((prefixes[rows], tokens[:, None]), dim=1)
         logits, state = model.step(tokens, state)
         rows = torch.arange(0, 3 * width, width).repeat_interleave(width)
-    assert state.position == 61
-    assert state.past.size(-2) < 61 * width / 2
+    assert state.past.position == 61
+    assert state.past.entries.size(-2) < 61 * width / 2
     sentences = torch.arange(3).repeat_interleave(width)
     assert_same(logits, model(source[sentences], mask[sentences], prefixes)[:, -1])
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,7 +22,7 @@ from regard.training.events import Estimate, Event, Finished, Note
 from regard.training.loop import Position, StepReport, TrainingData, derived_seed, training_steps
 from regard.training.optimizer import build_optimizer
 from regard.training.run import train, training_run
-from regard.training.state import TrainingState
+from regard.training.state import TrainingState, part
 
 Tiny = Callable[..., Recipe]
 LogOf = Callable[[Path, str], list[dict[str, Any]]]
@@ -120,6 +121,22 @@ def test_skipped_updates_are_counted_and_logged(
     ]
     assert [entry["loss"] is None for entry in logged] == [False, True, True]
     assert Run(tmp_path).info()["skipped_updates"] == 2
+
+
+def test_the_moving_average_knows_nothing_of_a_skipped_update(
+    tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would move towards weights that did not move, and its last bits would."""
+    poison(monkeypatch, lambda call: call in (5, 6))  # of step 3
+    recipe = tiny("train.steps=4", "train.save_every=1", "train.moving_average=0.9", "train.keep=4")
+    train(recipe, tmp_path)
+    run = Run(tmp_path)
+    averages = [part(run.load_checkpoint(path)[0], "average/") for path in run.checkpoints()]
+    unmoved = [
+        all(torch.equal(before[name], after[name]) for name in before)
+        for before, after in pairwise(averages)
+    ]
+    assert unmoved == [False, True, False]
 
 
 def test_many_in_a_row_stop_with_advice(

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from regard.evaluate.validation import Validation
-    from regard.training.events import DataReady, Estimate, Event, Finished
+    from regard.training.events import DataReady, Estimate, Event, ExamplesReady, Finished, Peak
     from regard.training.loop import StepReport
 
 PLAIN_SECONDS = 30.0
@@ -78,7 +78,7 @@ class TrainingScreen:
         self.steps = 0
         self.loss = 0.0
         self.rate = 0.0
-        self.expected: Estimate | None = None
+        self.peak: Peak | None = None
         self.spoke = time.monotonic()
 
     def show(self, event: "Event") -> None:
@@ -96,9 +96,12 @@ class TrainingScreen:
                 self.line(("warning: " if event.warning else "") + event.text, style)
             case events.DataReady():
                 self.data(event)
+            case events.ExamplesReady():
+                self.examples(event)
             case events.Estimate():
                 self.estimate(event)
             case events.Resumed():
+                self.peak = event.peak
                 self.line(f"Going on after step {event.step:,}.")
             case events.Interrupted():
                 self.close()
@@ -120,8 +123,16 @@ class TrainingScreen:
             for line in report.lines()[1:] if report else []:
                 self.line(f"  {name}: {line}", "yellow")
 
+    def examples(self, ready: "ExamplesReady") -> None:
+        padding = f", {ready.padding:.1%} padding" if ready.padding else ""
+        self.line(
+            f"{ready.train:,} {ready.unit} to learn from, {ready.valid:,} to validate{padding}."
+        )
+        for remark in ready.remarks:
+            self.line(f"  {remark}", "yellow")
+
     def estimate(self, plan: "Estimate") -> None:
-        self.expected = plan
+        self.peak = plan.peak
         self.line(
             f"{plan.parameters:,} parameters, vocabulary {plan.vocabulary:,}; "
             f"{plan.steps:,} updates are {plan.passes:.1f} passes over the data."
@@ -134,7 +145,7 @@ class TrainingScreen:
 
     def speed(self, tokens_per_second: float) -> str:
         """11,400 tokens/s (47 % of peak)"""
-        share = self.expected.share_of_peak(tokens_per_second) if self.expected else None
+        share = self.peak.share(tokens_per_second) if self.peak else None
         return f"{tokens_per_second:,.0f} tokens/s" + (
             "" if share is None else f" ({100 * share:.0f} % of peak)"
         )
@@ -178,9 +189,9 @@ class TrainingScreen:
         return Run.open(self.out).recipe().train.steps
 
     def validation(self, found: "Validation") -> None:
-        scores = f"loss {found.loss:.3f}  perplexity {found.perplexity:.2f}"
-        if found.bleu is not None and found.chrf is not None:
-            scores += f"  BLEU {found.bleu:.1f}  chrF {found.chrf:.1f}"
+        from regard.evaluate.validation import told
+
+        scores = "  ".join([f"loss {found.loss:.3f}", *told(found.scores)])
         self.line(
             f"step {found.step:,}  {scores}" + ("  best so far" if found.best else ""), "bold"
         )
@@ -190,13 +201,15 @@ class TrainingScreen:
 
     def finished(self, end: "Finished") -> None:
         self.close()
+        from regard.checkpoint import Run, commands_for
+
         why = "stopped getting better" if end.early else "done"
         self.line(
             f"Training {why} after {end.step:,} updates in {duration(end.seconds)}"
             + (f"; the last {end.averaged} checkpoints are averaged" if end.averaged else "")
             + f". The run is in {end.folder}."
         )
-        self.line(f'Try: regard translate {end.folder} "…"')
+        self.line(f"Try: {commands_for(Run.open(end.folder).recipe().task, end.folder)[0]}")
 
     def close(self) -> None:
         if self.bar is not None:
@@ -205,4 +218,5 @@ class TrainingScreen:
 
 
 def shortened(text: str, width: int = 110) -> str:
+    text = " ".join(text.split())
     return text if len(text) <= width else text[: width - 1] + "…"

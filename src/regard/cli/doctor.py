@@ -170,7 +170,8 @@ def checks(facts: Facts) -> list[Check]:
         Check(
             "products",
             f"{facts.flops_all_threads / 1e9:,.0f} GFLOP/s in float32 on all cores, "
-            f"{facts.flops_one_thread / 1e9:,.0f} on one",
+            f"{facts.flops_one_thread / 1e9:,.0f} on one"
+            + (", beside other programs" if facts.busy_cores > BUSY else ""),
         ),
         precision_check(facts),
         graphics_check(facts),
@@ -198,8 +199,8 @@ def cores_check(facts: Facts) -> Check:
     return Check(
         "cores",
         f"{facts.cores} of {facts.cores_of_machine}, other programs take {taken:.1f} just now",
-        "training would be slower than it could be: stop them, or set train.threads to the "
-        f"{max(1, round(facts.cores - taken))} left"
+        "training will be slow beside them: stop them, or leave them their cores with "
+        f"--set train.threads={max(1, round(facts.cores - taken))}"
         if taken > BUSY
         else "",
     )
@@ -230,8 +231,7 @@ def graphics_check(facts: Facts) -> Check:
     names = "; ".join(facts.accelerators)
     if facts.accelerators_have_bfloat16 or names == MPS:
         return Check("graphics", names)
-    advice = "bfloat16 is slow on this card, which only imitates it: set train.precision=float32"
-    return Check("graphics", names, advice)
+    return Check("graphics", f"{names}; float32, since bfloat16 would only be imitated")
 
 
 def waiting_check(facts: Facts) -> Check:
@@ -268,8 +268,14 @@ def show(facts: Facts, found: list[Check], use: Use) -> None:
         if check.advice:
             console.print(f"{'':<20}→ {check.advice}", style="yellow")
     console.print("regard will use", style="bold")
-    for name, value in asdict(use).items():
-        console.print(f"{'':<8}{name:<12}{value}")
+    training = f"{use.device} in {use.precision}, {count(use.processes, 'process')}"
+    console.print(f"{'':<8}{'training':<12}{training} of {count(use.threads, 'thread')}")
+    console.print(f"{'':<8}{'translating':<12}{use.engine}")
+
+
+def count(number: int, name: str) -> str:
+    """1 thread, 2 processes"""
+    return f"{number} {name}" + ("" if number == 1 else "es" if name.endswith("s") else "s")
 
 
 def gigabytes(num_bytes: float) -> str:

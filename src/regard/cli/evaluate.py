@@ -22,6 +22,8 @@ def evaluate(
     *,
     source: Path | None = None,
     reference: Path | None = None,
+    data: Annotated[tuple[Path, ...], Parameter(consume_multiple=True)] = (),
+    picture: Path | None = None,
     beam_size: int | None = None,
     length_penalty: float | None = None,
     bootstrap: int = 1000,
@@ -43,6 +45,10 @@ def evaluate(
         Sentences to translate, one a line; may be .gz.
     reference
         Their translations, line by line.
+    data
+        For a run that is no translator: labelled texts, tagged sentences or running text.
+    picture
+        With --data and labels: a file for the picture of which labels are confused.
     beam_size
         Hypotheses kept alive; by default the recipe's.
     length_penalty
@@ -64,6 +70,12 @@ def evaluate(
     from regard.evaluate.scores import corpus_scores
     from regard.tasks import Translator
 
+    if data:
+        from regard.cli.evaluate_data import evaluate_data
+
+        evaluate_data(run, data, picture, bootstrap, as_json)
+        return
+    check_translator(run)
     sources, references, name = test_pairs(run, source, reference)
     translator = Translator.load(run, engine=engine, int8=int8)
     search = translator.search
@@ -83,6 +95,14 @@ def evaluate(
     report(name, scores, len(sources), seconds, search.beam_size, as_json)
 
 
+def check_translator(run: Path) -> None:
+    from regard.checkpoint import Run
+    from regard.errors import RequestError
+
+    if (task := Run.open(run).recipe().task) != "translation":
+        raise RequestError(f"{run}: a run of task {task}; give its test files with --data")
+
+
 def test_pairs(
     run: Path, source: Path | None, reference: Path | None
 ) -> tuple[list[str], list[str], str]:
@@ -94,13 +114,19 @@ def test_pairs(
     if source is not None and reference is not None:
         pairs = list(read_pairs([source, reference]))
         return [p.source for p in pairs], [p.target for p in pairs], str(source)
-    if source is None and reference is None and Run.open(run).recipe().data.builtin:
-        pairs = list(phrasebook.pairs("test"))
-        return [p.source for p in pairs], [p.target for p in pairs], "phrasebook test"
+    builtin = Run.open(run).recipe().data.builtin
+    if source is None and reference is None and builtin:
+        pairs = list(phrasebook.pairs("test", builtin))
+        return [p.source for p in pairs], [p.target for p in pairs], f"{builtin} test"
     raise DataError("give --source and --reference, a file of sentences and one of translations")
 
 
-def timed_translations(translator: "Translator", sources: list[str]) -> tuple[list[str], float]:
+def timed_translations(
+    translator: "Translator",
+    sources: list[str],
+    description: str = "translating",
+    at_once: int = SENTENCES_AT_ONCE,
+) -> tuple[list[str], float]:
     import time
 
     from regard.cli.display import progress_bar
@@ -109,9 +135,9 @@ def timed_translations(translator: "Translator", sources: list[str]) -> tuple[li
     # Sentences of like length go together, whatever part of the file they are from.
     order = sorted(range(len(sources)), key=lambda i: len(sources[i]))
     hypotheses = [""] * len(sources)
-    with progress_bar("translating", len(sources)) as bar:
-        for start in range(0, len(order), SENTENCES_AT_ONCE):
-            rows = order[start : start + SENTENCES_AT_ONCE]
+    with progress_bar(description, len(sources)) as bar:
+        for start in range(0, len(order), at_once):
+            rows = order[start : start + at_once]
             for row, text in zip(
                 rows, translator.translate([sources[row] for row in rows]), strict=True
             ):

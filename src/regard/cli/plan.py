@@ -72,7 +72,7 @@ def survey_if_there(recipe: "Recipe") -> "Survey | None":
     from regard.training.prepare import corpus, survey
 
     files = recipe.data.paths("train")
-    if not all(file.exists() for file in files):
+    if recipe.task != "translation" or not all(file.exists() for file in files):
         return None
     if sum(file.stat().st_size for file in files) > 1e8:
         say("Reading the pairs …")
@@ -84,14 +84,15 @@ def lines(
     plan: "Plan", recipe: "Recipe", passes: float | None, command: str
 ) -> list[tuple[str, str]]:
     from regard.cli.display import duration
+    from regard.plan import SENTENCE
 
     fleet, memory, train = plan.fleet, plan.memory, recipe.train
-    each = " a device" if fleet.device.is_card else " a process"
-    each = each if fleet.size > 1 else ""
+    member = "device" if fleet.device.is_card else "process"
+    each, on_each = (f" a {member}", f" for each {member}") if fleet.size > 1 else ("", "")
     room = "fits into" if plan.fits else "does not fit into"
     update = (
         f"{plan.tokens_per_update:,.0f} tokens, {amount(plan.flops_per_update, 'FLOP')}; "
-        f"{plan.share.batches} × {plan.share.batch_tokens:,.0f} tokens a side{each}"
+        f"{plan.share.batches} × {plan.share.batch_tokens:,.0f} tokens a side{on_each}"
     )
     held = (
         f"{in_bytes(memory.total)}{each}, {room} {in_bytes(fleet.device.memory)}: weights "
@@ -99,7 +100,7 @@ def lines(
         f"{in_bytes(memory.moments)}, activations {in_bytes(memory.activations)}"
     )
     speed = (
-        f"about {plan.tokens_per_second:,.0f} tokens/s in {plan.precision}, "
+        f"about {float(f'{plan.tokens_per_second:.2g}'):,.0f} tokens/s in {plan.precision}, "
         f"{100 * plan.share_of_peak:.0f} % of the peak of {amount(plan.peak_flops, 'FLOP')}/s"
     )
     days = plan.seconds / 86400
@@ -112,8 +113,8 @@ def lines(
     if plan.waiting_seconds > 0.01 * plan.update_seconds:
         share = 100 * plan.waiting_seconds / plan.update_seconds
         shown.append(("waiting", f"{share:.0f} % of the time, for what other devices send"))
-    if passes:
-        shown.append(("data", f"{passes:.1f} passes over the pairs"))
+    unseen = f"not on this machine; sentences are taken as {SENTENCE} pieces long"
+    shown.append(("data", f"{passes:.1f} passes over the pairs" if passes else unseen))
     shown += [("advice", text) for text in advice(plan, recipe)]
     return [*shown, ("run", command)]
 
@@ -148,10 +149,11 @@ def in_bytes(number: float) -> str:
 
 
 def amount(number: float, unit: str) -> str:
-    """18 MB, 2.4 GB, 29.7 TFLOP"""
+    """18 MB, 2.4 GB, 312 TFLOP"""
     for power, letter in ((12, "T"), (9, "G")):
         if number >= 10**power:
-            return f"{number / 10**power:,.1f} {letter}{unit}"
+            digits = 1 if number < 10 ** (power + 2) else 0
+            return f"{number / 10**power:,.{digits}f} {letter}{unit}"
     return f"{number / 1e6:,.0f} M{unit}"
 
 
@@ -159,8 +161,8 @@ def command_line(recipe: Path, plan: "Plan", chosen: "Recipe", settings: tuple[s
     """What to type; with several machines, on each of them."""
     words = ["train", str(recipe), "--out", str(Path("runs", recipe.stem))]
     extra = [] if plan.parallel == chosen.train.parallel else [f"train.parallel={plan.parallel}"]
-    if plan.fleet.device.is_card and plan.precision == "float32":
-        extra += [] if chosen.train.precision == "float32" else ["train.precision=float32"]
+    if plan.precision == "float32" and chosen.train.precision == "bfloat16":
+        extra.append("train.precision=float32")
     for setting in (*settings, *extra):
         words += ["--set", setting]
     return f"{launcher(plan.fleet)} {shlex.join(words)}"

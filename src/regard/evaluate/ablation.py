@@ -9,8 +9,8 @@ from torch import Tensor
 
 from regard.data.batch import Batch, batch_pairs
 from regard.data.corpus import Pair
+from regard.evaluate.pairs import device_of, greedy_translations
 from regard.evaluate.scores import bleu
-from regard.evaluate.validation import device_of, greedy_translations
 from regard.inspect.heads import Head, How, head_means, heads_of, heads_off
 from regard.objectives import translation
 from regard.text.tokenizer import END, Tokenizers

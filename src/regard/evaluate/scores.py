@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from sacrebleu.metrics.bleu import BLEU
@@ -21,6 +21,29 @@ METRICS: tuple[Metric, ...] = ("BLEU", "BLEU lower-cased", "chrF", "TER", "exact
 # for Japanese and Korean needs a further package; characters need none, and the signature says so.
 _CHINESE = {"zh", "zho", "chi", "cmn", "yue"}
 _BY_CHARACTER = {"ja", "jpn", "ko", "kor", "th", "tha", "lo", "lao", "km", "khm", "my", "mya"}
+
+
+class _PlainFloats:
+    """sacreBLEU's own numbers, all of one type. Where some resamples match nothing, theirs are of
+    two, and the mean over them fails.
+    """
+
+    def _compute_score_from_stats(self, stats: list[Any]) -> Any:
+        score = super()._compute_score_from_stats(stats)  # type: ignore[misc]
+        score.score = float(score.score)
+        return score
+
+
+class _Bleu(_PlainFloats, BLEU):
+    pass
+
+
+class _Chrf(_PlainFloats, CHRF):
+    pass
+
+
+class _Ter(_PlainFloats, TER):
+    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +72,7 @@ def corpus_scores(
     references and chooses how words are found. TER needs about a minute for a thousand lines of
     60 words: leave it out where that is too long.
     """
-    _check(hypotheses, references)
+    check_lines(hypotheses, references)
     return [
         _exact(hypotheses, references, bootstrap, seed)
         if name == "exact"
@@ -70,7 +93,7 @@ def chrf(hypotheses: Sequence[str], references: Sequence[str]) -> float:
     return corpus_scores(hypotheses, references, metrics=["chrF"])[0].value
 
 
-def _check(hypotheses: Sequence[str], references: Sequence[str]) -> None:
+def check_lines(hypotheses: Sequence[str], references: Sequence[str]) -> None:
     if len(hypotheses) != len(references):
         raise DataError(
             f"scores: {len(hypotheses)} translations for {len(references)} references; "
@@ -88,8 +111,8 @@ def _sacrebleu_score(
     seed: int,
     language: str | None,
 ) -> Score:
-    metric = _metric(name, language)
-    with _sacrebleu_seed(seed):
+    metric = metric_of(name, language)
+    with sacrebleu_seed(seed):
         score = metric.corpus_score(hypotheses, [references], n_bootstrap=max(1, bootstrap))
     value, signature = float(score.score), str(metric.get_signature())
     if bootstrap <= 1:
@@ -100,21 +123,30 @@ def _sacrebleu_score(
     )
 
 
-def _metric(name: Metric, language: str | None) -> BLEU | CHRF | TER:
-    code = re.split("[-_]", (language or "").lower())[0]
-    unspaced = code in _CHINESE | _BY_CHARACTER
+def _code(language: str | None) -> str:
+    return re.split("[-_]", (language or "").lower())[0]
+
+
+def is_unspaced(language: str | None) -> bool:
+    """Whether a language is written without spaces between words."""
+    return _code(language) in _CHINESE | _BY_CHARACTER
+
+
+def metric_of(name: Metric, language: str | None) -> BLEU | CHRF | TER:
+    code = _code(language)
+    unspaced = is_unspaced(language)
     match name:
         case "chrF":
-            return CHRF()
+            return _Chrf()
         case "TER":
-            return TER(normalized=unspaced, asian_support=unspaced)
+            return _Ter(normalized=unspaced, asian_support=unspaced)
     tokenize = "zh" if code in _CHINESE else "char" if code in _BY_CHARACTER else "13a"
     # force: no guess from full stops that the text might be tokenised
-    return BLEU(lowercase=name == "BLEU lower-cased", tokenize=tokenize, force=True)
+    return _Bleu(lowercase=name == "BLEU lower-cased", tokenize=tokenize, force=True)
 
 
 @contextmanager
-def _sacrebleu_seed(seed: int) -> Iterator[None]:
+def sacrebleu_seed(seed: int) -> Iterator[None]:
     """sacreBLEU reads its seed from the environment only."""
     before = os.environ.get("SACREBLEU_SEED")
     os.environ["SACREBLEU_SEED"] = str(seed)

@@ -81,7 +81,7 @@ def terminal_importance(found: Importance) -> "Text":
                     lost = found.log_probability - each.log_probability
                     share = lost / most if most > 0 else 0.0
                     style = "bold red" if share > 0.5 else "yellow" if share > 0.1 else ""
-                    cell = f"{found.bleu - each.bleu:+.1f} {lost:+.3f}"
+                    cell = f"{signed(found.bleu - each.bleu, 1)} {signed(lost, 3)}"
                     picture.append(f"{cell:>15}", style=style)
     picture.append("\n")
     if found.curve:
@@ -93,6 +93,12 @@ def terminal_importance(found: Importance) -> "Text":
             picture.append(bar.ljust(BAR_WIDTH), style="cyan")
             picture.append(f"  − {', '.join(point.removed)}\n" if point.removed else "\n")
     return picture
+
+
+def signed(value: float, digits: int) -> str:
+    """+0.3, -0.1, and 0.0 without a sign."""
+    text = f"{value:+.{digits}f}"
+    return text[1:] if not float(text) else text
 
 
 def save_importance(found: Importance, path: Path) -> None:
@@ -127,7 +133,7 @@ def draw_part(axes: "Axes", found: Importance, part: str, most: float) -> "AxesI
     image = axes.imshow(lost, cmap="Blues", vmin=0, vmax=max(most, 1e-9), aspect="auto")
     for each in own:
         dark = lost[each.layer][each.head] > 0.6 * most
-        text = f"{found.bleu - each.bleu:+.1f}"
+        text = signed(found.bleu - each.bleu, 1)
         colour = "white" if dark else "#333333"
         axes.text(each.head, each.layer, text, ha="center", va="center", color=colour, size=8)
     axes.set(xlabel="head", ylabel="layer", title=f"{part}: BLEU lost")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from regard.data.batch import batch_pairs
+from regard.data.batch import START, batch_pairs
 from regard.errors import RequestError
 from regard.inspect.heads import Attention, Head, attentions, num_heads
 from regard.layers.alignment import AdditiveAttention, Memory
@@ -81,13 +81,14 @@ def numbers(
     head: Head,
     query: int,
     key: int,
+    start: int = START,
 ) -> Numbers:
-    """For ids that both end in END, by one pass over them."""
+    """For ids that both end in END, by one pass over them, the output beginning with `start`."""
     layers = attentions(model)[head.part]
     if not 0 <= head.layer < len(layers) or not 0 <= head.head < num_heads(layers[head.layer]):
         raise RequestError(f"heads '{head}': this model has no such head; layers count from 0")
     attention = layers[head.layer]
-    batch = batch_pairs([source], [output]).to(next(model.parameters()).device)
+    batch = batch_pairs([source], [output], start).to(next(model.parameters()).device)
     calls = recorded_calls(attention, model, batch.source, batch.source_mask, batch.target)
     row = (
         dot_product_row(attention, calls[0], query)

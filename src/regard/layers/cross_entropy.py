@@ -42,6 +42,22 @@ def linear_cross_entropy(
     return total
 
 
+def softmax_and_log(logits: Tensor, label: Tensor) -> tuple[Tensor, Tensor]:
+    """[N, V] probabilities and the logarithm of those of the labels [N, 1].
+
+    The logarithm of a softmax takes one pass of exponentials instead of two, unless a probability
+    is too small for its type. A graphics card is not made to wait for that question.
+    """
+    if logits.is_cpu:
+        probability = torch.softmax(logits, dim=-1)
+        chosen = probability.gather(1, label)
+        if bool((chosen >= torch.finfo(chosen.dtype).tiny).all()):
+            return probability, chosen.log_()
+    log_probability = torch.log_softmax(logits, dim=-1)
+    chosen = log_probability.gather(1, label)
+    return log_probability.exp_(), chosen
+
+
 class _LinearCrossEntropy(torch.autograd.Function):
     """With z = Wx: loss = logsumexp(z) − (1 − ε) z_y − ε mean(z), whose gradient is
     softmax(z) − (1 − ε) onehot(y) − ε/V. The ε terms are linear in z, so they need no pass over V.
@@ -65,8 +81,7 @@ class _LinearCrossEntropy(torch.autograd.Function):
         for start in range(0, features.size(0), rows):
             part = features[start : start + rows]
             label = labels[start : start + rows, None]
-            log_probability = torch.log_softmax(part @ weight.T, dim=-1)
-            chosen = log_probability.gather(1, label)
+            gradient, chosen = softmax_and_log(part @ weight.T, label)
             total -= chosen.sum()
             if smoothing:
                 # mean(log p) = mean(z) − logsumexp(z), and logsumexp(z) = z_y − log p_y.
@@ -74,7 +89,6 @@ class _LinearCrossEntropy(torch.autograd.Function):
                 mean = (part @ weight.mean(0)[:, None]) - normaliser
                 total -= smoothing * (mean - chosen).sum()
             if needs_gradient:
-                gradient = log_probability.exp_()
                 gradient.scatter_add_(1, label, gradient.new_full(label.shape, smoothing - 1.0))
                 torch.mm(gradient, weight, out=d_features[start : start + rows])
                 d_weight.addmm_(gradient.T, part)

@@ -1,6 +1,6 @@
 """What a training run tells while it goes on, in the order in which it happens."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from regard.data.sieve import Report
@@ -28,6 +28,33 @@ class DataReady:
 
 
 @dataclass(frozen=True)
+class Peak:
+    """The FLOP of a token in the model's products, and those a second that the devices reach in
+    nothing but products; 0 where that was not measured.
+    """
+
+    flops_per_token: float
+    flops_per_second: float
+
+    def share(self, tokens_per_second: float) -> float | None:
+        """How much of what the devices can do at most is done at a speed."""
+        if not self.flops_per_second:
+            return None
+        return tokens_per_second * self.flops_per_token / self.flops_per_second
+
+
+@dataclass(frozen=True)
+class ExamplesReady:
+    """The same of what is not pairs, and what else there is to know of it."""
+
+    train: int
+    valid: int
+    unit: str  # "tokens", "texts" or "sentences"
+    padding: float
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Estimate:
     """What training will take, from updates tried on this machine."""
 
@@ -38,20 +65,13 @@ class Estimate:
     tokens_per_second: float
     seconds: float
     memory_bytes: int
-    # Of the model's products, and of the devices that do them; 0 when the peak was not measured.
-    flops_per_token: float = 0.0
-    peak_flops: float = 0.0
-
-    def share_of_peak(self, tokens_per_second: float) -> float | None:
-        """How much of what the devices can do at most is done at a speed."""
-        if not self.peak_flops:
-            return None
-        return tokens_per_second * self.flops_per_token / self.peak_flops
+    peak: Peak
 
 
 @dataclass(frozen=True)
 class Resumed:
     step: int
+    peak: Peak = field(default=Peak(0.0, 0.0), compare=False)
 
 
 @dataclass(frozen=True)
@@ -80,5 +100,14 @@ class Finished:
 
 
 Event = (
-    Note | DataReady | Estimate | Resumed | StepReport | Validation | Saved | Interrupted | Finished
+    Note
+    | DataReady
+    | ExamplesReady
+    | Estimate
+    | Resumed
+    | StepReport
+    | Validation
+    | Saved
+    | Interrupted
+    | Finished
 )

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from regard.checkpoint import read_tensors
 from regard.errors import RunError
+from regard.evaluate.pairs import HeldOutPairs
 from regard.training import card
 from regard.training.alignment import SENTENCES, find_aligners
 from regard.training.events import Event, Finished, Note
@@ -35,10 +36,12 @@ def finish(judge: Judge, last: dict[str, Tensor]) -> Iterator[Event]:
     assert kept is not None  # judged above at the latest
     if not kept.samples:
         kept = judge.validate(read_tensors(run.model_path)[0], kept.step)
-    # The weights that were kept may be those of an earlier step.
-    with state.model_with(read_tensors(run.model_path)[0]) as model:
-        texts = judge.held_out.pairs
-        aligners = find_aligners(recipe, model, run.tokenizers(), texts, SENTENCES)
+    aligners = None
+    if isinstance(judge.held_out, HeldOutPairs):
+        # The weights that were kept may be those of an earlier step.
+        with state.model_with(read_tensors(run.model_path)[0]) as model:
+            texts = judge.held_out.pairs
+            aligners = find_aligners(recipe, model, run.tokenizers(), texts, SENTENCES)
     if aligners is not None:
         run.save_finding("alignment", asdict(aligners))
     early = state.step < recipe.train.steps

@@ -11,7 +11,7 @@ from regard.data import phrasebook
 from regard.data.corpus import Pair, held_out, language_codes, read_pairs
 from regard.data.ids import IdPairs, write_ids
 from regard.data.sieve import Report, Sieve
-from regard.errors import DataError, RunError
+from regard.errors import DataError, RecipeError, RunError
 from regard.recipe import DataSection, Recipe
 from regard.text.tokenizer import Tokenizer, Tokenizers
 
@@ -38,14 +38,14 @@ class Prepared:
 
 def corpus(data: DataSection) -> Iterator[Pair]:
     """All pairs of the training files, held-out ones included."""
-    if data.builtin == "phrasebook":
-        return phrasebook.pairs("train")
+    if data.builtin:
+        return phrasebook.pairs("train", data.builtin)
     return read_pairs(data.paths("train"), data.languages)
 
 
 def languages(data: DataSection) -> tuple[str, str] | None:
     """The languages as named in the recipe, or as the file names tell."""
-    if data.builtin == "phrasebook":
+    if data.builtin:
         return ("fr", "en")
     return data.languages or language_codes(data.paths("train"))
 
@@ -86,11 +86,29 @@ class Split:
         return (pair for pair in pairs if not held_out(pair.source, self.seed, self.share))
 
     def valid(self) -> Iterator[Pair]:
-        if self.data.builtin == "phrasebook":
-            return phrasebook.pairs("valid")
+        if self.data.builtin:
+            return phrasebook.pairs("valid", self.data.builtin)
         if self.data.valid:
             return read_pairs(self.data.paths("valid"), self.data.languages)
         return (pair for pair in corpus(self.data) if held_out(pair.source, self.seed, self.share))
+
+
+def given_tokenizers(recipe: Recipe) -> Tokenizers | None:
+    """Those of another run, if the recipe names one."""
+    section = recipe.tokenizer
+    if section.folder is None:
+        return None
+    folder = Path(recipe.data.folder, section.folder)
+    try:
+        given = Tokenizers.load(folder)
+    except RunError as error:
+        raise RecipeError(f"tokenizer.folder: {error}") from None
+    if (given.source is given.target) != section.joint:
+        raise RecipeError(
+            f"tokenizer.folder: {folder} has {'two vocabularies' if section.joint else 'one'}; "
+            f"set tokenizer.joint={str(not section.joint).lower()} as it has"
+        )
+    return given
 
 
 def learn_tokenizers(recipe: Recipe, split: Split) -> Tokenizers:

@@ -5,6 +5,9 @@ and years, three tenses, negation, questions, adjectives on either side of the n
 subordinate clauses. Every French sentence has exactly one translation, so a model can be scored
 by exact match.
 
+The variant `phrasebook-long` joins the same words and clauses to sentences of up to 60 words, with
+lists and subordinate clauses; all lengths are about as frequent, in training and in the test.
+
 What is held out stays held out: whether a sentence is for training, validation or test is
 decided by its English text without the closing mark, so no source and no target of `valid` or
 `test` is in `train`, not even with other punctuation. `HELD_OUT` is in none of the three, neither
@@ -31,6 +34,7 @@ from regard.data.phrasebook.descriptions import (
 )
 from regard.data.phrasebook.documents import built, diplomacy, handled, treaty, written
 from regard.data.phrasebook.draw import Draw, wheel
+from regard.data.phrasebook.long import LONGEST_WORDS, long_sentence, num_words
 from regard.data.phrasebook.places import Phrase
 from regard.data.phrasebook.sentences import (
     journey,
@@ -47,19 +51,26 @@ from regard.data.phrasebook.sentences import (
 from regard.data.phrasebook.surroundings import existence, timetable, weather, whereabouts
 
 Split = Literal["train", "valid", "test"]
+Variant = Literal["phrasebook", "phrasebook-long"]
 
 HELD_OUT = "Jane visite l'Afrique en septembre"
 _HELD_OUT_PARTS = ("Jane visite l'Afrique", "septembre")
 
-_SEED = "phrasebook"
-_SIZES: dict[Split, int] = {"train": 112_000, "valid": 1_000, "test": 2_000}
+_SIZES: dict[Variant, dict[Split, int]] = {
+    "phrasebook": {"train": 112_000, "valid": 1_000, "test": 2_000},
+    "phrasebook-long": {"train": 100_000, "valid": 1_000, "test": 2_000},
+}
 # Of 1,000 buckets, a few more than needed, since the sizes are exact and the hash is not.
 _TEST_BUCKETS, _VALID_BUCKETS = 20, 11
 _SHORT_WORDS = 9
 _UNPUNCTUATED = 0.3
+# Of the long variant: sentences as short as the plain ones are, and how many words one may have.
+_LIKE_PLAIN = 12
+_LIMITS = tuple(min(limit, LONGEST_WORDS) for limit in range(6, 68))
 
+Construction = Callable[[Draw], Phrase]
 # Each construction with its weight.
-CONSTRUCTIONS: tuple[tuple[Callable[[Draw], Phrase], int], ...] = (
+CONSTRUCTIONS: tuple[tuple[Construction, int], ...] = (
     (statement, 26),
     (journey, 9),
     (negative, 11),
@@ -95,10 +106,10 @@ CONSTRUCTIONS: tuple[tuple[Callable[[Draw], Phrase], int], ...] = (
 )
 
 
-def pairs(split: Split) -> Iterator[Pair]:
+def pairs(split: Split, variant: Variant = "phrasebook") -> Iterator[Pair]:
     """The pairs of one split, the same ones in the same order every time."""
-    for number, (source, target) in enumerate(_corpus()[split], start=1):
-        yield Pair(source, target, f"phrasebook/{split}:{number}")
+    for number, (source, target) in enumerate(_corpus(variant)[split], start=1):
+        yield Pair(source, target, f"{variant}/{split}:{number}")
 
 
 def _sentence(text: str, mark: str) -> str:
@@ -125,18 +136,29 @@ def _is_held_out(source: str) -> bool:
     return all(part.casefold() in text for part in _HELD_OUT_PARTS)
 
 
+def _said(draw: Draw, variant: Variant, constructions: tuple[Construction, ...]) -> Phrase:
+    if variant == "phrasebook":
+        return draw.one(constructions)(draw)
+    limit = draw.one(_LIMITS)
+    if limit < _LIKE_PLAIN:
+        return draw.one(constructions)(draw)
+    said = long_sentence(draw, limit)
+    # A first clause with long lists may be longer than all that was asked for.
+    return said if num_words(said.fr) <= LONGEST_WORDS else _said(draw, variant, constructions)
+
+
 @cache
-def _corpus() -> dict[Split, list[Phrase]]:
-    draw = Draw(_SEED)
+def _corpus(variant: Variant) -> dict[Split, list[Phrase]]:
+    draw, sizes = Draw(variant), _SIZES[variant]
     constructions = wheel(*CONSTRUCTIONS)
     seen: set[str] = set()
     corpus: dict[Split, list[Phrase]] = {"train": [], "valid": [], "test": []}
-    while any(len(corpus[split]) < size for split, size in _SIZES.items()):
-        phrase = _finish(draw, draw.one(constructions)(draw))
+    while any(len(corpus[split]) < size for split, size in sizes.items()):
+        phrase = _finish(draw, _said(draw, variant, constructions))
         if phrase.fr in seen or _is_held_out(phrase.fr):
             continue
         seen.add(phrase.fr)
         split = _split_of(phrase.en)
-        if len(corpus[split]) < _SIZES[split]:
+        if len(corpus[split]) < sizes[split]:
             corpus[split].append(phrase)
     return corpus

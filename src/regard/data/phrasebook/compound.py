@@ -73,7 +73,7 @@ FEELINGS = {
 _HOT_DRINKS = stuff(words.HOT_DRINKS)
 _WINDOW = one_of((Phrase("la fenêtre", "the window"),))
 _EAT: Action = (verbs.EAT, either(EATEN, SNACK))
-_FELT: tuple[tuple[str, Action], ...] = (
+FELT: tuple[tuple[str, Action], ...] = (
     ("hungry", _EAT),
     ("hungry", (verbs.BUY, SNACK)),
     ("thirsty", (verbs.DRINK, stuff((*words.COLD_DRINKS, words.TEA)))),
@@ -117,7 +117,7 @@ _ON_ARRIVAL: tuple[Action, ...] = (
     (verbs.BUY, GIFTS),
     (verbs.GO, one_of(towards(HOTEL, MUSEUM, RESTAURANT))),
 )
-_ERRANDS: tuple[tuple[Phrase, Action], ...] = (
+ERRANDS: tuple[tuple[Phrase, Action], ...] = (
     (MARKET.towards, (verbs.BUY, EATEN)),
     (MARKET.towards, (verbs.BUY, SNACK)),
     (LIBRARY.towards, (verbs.READ, READ)),
@@ -158,7 +158,7 @@ def because(draw: Draw) -> Phrase:
     again = subject.pronoun
     kind = draw.one(("feeling", "feeling", "joy", "joy", "language", "ill", "late"))
     if kind == "feeling":
-        feeling, action = draw.one(_FELT)
+        feeling, action = draw.one(FELT)
         tense: Tense = "past" if draw.chance(0.5) else "present"
         return _with_reason(do(draw, subject, tense, action), feel(again, feeling, tense))
     if kind == "joy":
@@ -209,7 +209,7 @@ def at_the_time(draw: Draw) -> Phrase:
             return Phrase(f"quand {weather.fr}, {said.fr}", f"when {weather.en}, {said.en}")
         return Phrase(f"{said.fr} quand {weather.fr}", f"{said.en} when {weather.en}")
     if kind == "feeling":
-        feeling, action = draw.one(_FELT)
+        feeling, action = draw.one(FELT)
         felt, said = feel(subject, feeling, "present"), do(draw, again, "present", action)
         return Phrase(f"quand {felt.fr}, {said.fr}", f"when {felt.en}, {said.en}")
     tense = draw.one(TENSES)
@@ -224,7 +224,7 @@ def at_the_time(draw: Draw) -> Phrase:
 def errand(draw: Draw) -> Phrase:
     """Going somewhere to do something there."""
     subject = somebody(draw)
-    place, (verb, complement) = draw.one(_ERRANDS)
+    place, (verb, complement) = draw.one(ERRANDS)
     main = clause(subject, verbs.GO, draw.one(TENSES), place)
     what = complement(draw, subject, False)
     aim = Phrase(

@@ -46,7 +46,7 @@ _THINGS = (*words.GOODS, *words.READING, words.FILM, words.SONG, *words.HOMES, w
 _OWNED: Complement = things(
     (*words.GOODS, *words.HOMES, words.UMBRELLA, words.SUITCASE), ("a", 1), many=0.2
 )
-_WHEREABOUTS = (
+WHEREABOUTS = (
     AT_HOME,
     *inside(SCHOOL, OFFICE, STATION, HOTEL),
     *inside(*TOWNS[:8], *COUNTRIES[:8]),
@@ -78,7 +78,7 @@ def _condition(draw: Draw, subject: Subject, tense: Tense) -> Phrase:
         case "profession":
             return occupation(draw.one(words.PROFESSIONS), subject)
         case "place":
-            return draw.one(_WHEREABOUTS)
+            return draw.one(WHEREABOUTS)
         case _:
             return Phrase("en retard", "late")
 

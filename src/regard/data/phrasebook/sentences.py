@@ -30,7 +30,7 @@ _QUESTION_WORDS = {
     "why": Phrase("pourquoi", "why"),
 }
 _HELPERS = (verbs.WANT, verbs.CAN, verbs.MUST, verbs.GO)
-_REPORTS = (verbs.SAY, verbs.THINK, verbs.KNOW, verbs.HOPE)
+REPORTS = (verbs.SAY, verbs.THINK, verbs.KNOW, verbs.HOPE)
 
 
 def together(*parts: Phrase) -> Phrase:
@@ -155,7 +155,7 @@ def wish_question(draw: Draw) -> Phrase:
 
 def report(draw: Draw) -> Phrase:
     """Paul dit que …; what is hoped for lies in the future."""
-    speaker, verb = somebody(draw), draw.one(_REPORTS)
+    speaker, verb = somebody(draw), draw.one(REPORTS)
     frame = pick(draw, frames.PLANS)
     tense = "future" if verb is verbs.HOPE else draw.one(TENSES)
     same = speaker.person in (2, 5) and draw.chance(0.5)

@@ -1,0 +1,91 @@
+"""regard distill: a small, quick student that learns from what a trained teacher says."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+if TYPE_CHECKING:
+    from regard.distill import Translated
+
+
+def distill(
+    run: Path,
+    /,
+    *,
+    out: Path,
+    recipe: Path | None = None,
+    preset: Literal["standard", "fast"] | None = None,
+    beam_size: int | None = None,
+    settings: Annotated[tuple[str, ...], Parameter(name="--set")] = (),
+) -> None:
+    """Let a run translate the sources it was trained on, and train a student on its translations.
+
+    Parameters
+    ----------
+    run
+        The run folder of the teacher.
+    out
+        The run folder of the student; its pairs are written into its folder `pairs`.
+    recipe
+        The student's recipe; its data and tokenizer are replaced by the teacher's.
+    preset
+        Without a recipe: fast, the teacher's size with one decoder layer, or standard, its shape.
+    beam_size
+        Hypotheses that the teacher keeps alive; by default as its recipe says.
+    settings
+        A setting of the student's recipe, like train.steps=2000; may be given several times.
+    """
+    from regard.checkpoint import Run
+    from regard.cli.display import say, show_training
+    from regard.distill import Pairs, distillation, student_recipe
+    from regard.errors import RecipeError
+    from regard.recipe import read
+
+    if recipe is not None and preset is not None:
+        raise RecipeError("--preset: give it, or a --recipe, which says the student's shape")
+    teacher = Run.open(run)
+    own = read(recipe) if recipe is not None else None
+    student = student_recipe(teacher, out, own, preset or "fast", settings)
+    if not Pairs(Run(out)).train.exists():
+        say("Reading the teacher's pairs …")
+    show_training(after_teaching(distillation(teacher, student, out, beam_size)), out)
+
+
+def after_teaching(events: Iterator[Any]) -> Iterator[Any]:
+    """Show how the teacher gets on; hand on what happens after that."""
+    from regard.cli.display import progress_bar, say
+    from regard.distill import Translated
+
+    found = next(events)
+    spoke, begun = time.monotonic(), (time.monotonic(), found.read)
+    if not found.done:
+        say(f"The teacher translates {found.total - found.read:,} of {found.total:,} sources.")
+    event: Any = found
+    try:
+        with progress_bar("translated", found.total) as bar:
+            while isinstance(event, Translated):
+                found = event
+                bar.update(bar.task_ids[0], completed=found.read)
+                if not bar.console.is_terminal and time.monotonic() - spoke > 30:
+                    spoke = time.monotonic()
+                    say(f"{found.read:,} of {found.total:,} translated, {left(found, begun)} left")
+                event = next(events, None)
+    except KeyboardInterrupt:
+        say(f"Stopped at {found.read:,} of {found.total:,}; the same command goes on from there.")
+        raise
+    if found.done:
+        dropped = found.left_out()
+        say(f"{found.kept:,} pairs to learn from" + (f"; left out: {dropped}." if dropped else "."))
+    if event is not None:
+        yield event
+    yield from events
+
+
+def left(found: "Translated", begun: tuple[float, int]) -> str:
+    from regard.cli.display import duration
+
+    seconds = (time.monotonic() - begun[0]) / max(1, found.read - begun[1])
+    return duration(seconds * (found.total - found.read))

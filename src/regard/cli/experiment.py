@@ -1,0 +1,97 @@
+"""regard experiment: models trained under the same conditions, and a page on how they differ."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+if TYPE_CHECKING:
+    from regard.compare.experiment import Experiment
+    from regard.recipe import Recipe
+
+RESAMPLES = 1000
+
+
+def attention_matters(
+    *,
+    out: Path,
+    data: str = "phrasebook-long",
+    source: Path | None = None,
+    reference: Path | None = None,
+    settings: Annotated[tuple[str, ...], Parameter(name="--set")] = (),
+) -> None:
+    """Train a recurrent model without attention, one with it and a Transformer; compare them.
+
+    All see the same batches for the same number of updates. The same command goes on where it was
+    stopped; a run that is finished is not trained again.
+
+    Parameters
+    ----------
+    out
+        A folder for the three runs, index.html, by-length.png, by-length.svg and comparison.json.
+    data
+        phrasebook-long, the long sentences of the built-in corpus, or multi30k.
+    source
+        Sentences to compare the runs on, one a line; by default what all of them held out.
+    reference
+        Their translations, line by line.
+    settings
+        A setting for all the recipes, like train.steps=2000; may be given several times.
+    """
+    from regard.cli.display import say, show_training
+    from regard.compare.experiment import load_experiment
+    from regard.training.run import training_run
+
+    experiment = load_experiment("attention-matters", data, settings)
+    for name, recipe in experiment.recipes.items():
+        folder = out / experiment.folders[name]
+        if is_finished(folder, recipe):
+            say(f"{name}: trained already, in {folder}.")
+            continue
+        say(f"\n{name}")
+        show_training(training_run(recipe, folder), folder)
+        if not is_finished(folder, recipe):
+            return
+    write_outcome(experiment, out, source, reference)
+
+
+def is_finished(folder: Path, recipe: "Recipe") -> bool:
+    from regard.checkpoint import Run
+    from regard.training.run import finished
+
+    return bool(finished(Run(folder), recipe))
+
+
+def write_outcome(
+    experiment: "Experiment", out: Path, source: Path | None, reference: Path | None
+) -> None:
+    from regard.checkpoint import Run, write_file
+    from regard.cli.compare import translate_all
+    from regard.cli.display import progress_bar, results, say
+    from regard.compare import measure, table
+    from regard.compare.figure import save_by_length
+    from regard.compare.page import page
+    from regard.compare.sentences import common_test_set
+
+    runs = {name: Run.open(out / folder) for name, folder in experiment.folders.items()}
+    test = common_test_set(list(runs.values()), source, reference)
+    say("\nTranslating the test sentences …")
+    translations, looks = translate_all(runs, test, None, experiment.sentence)
+    with progress_bar("scoring", None):
+        comparison = measure.compare(runs, translations, test, RESAMPLES)
+    facts = json.dumps(measure.as_json(comparison), indent=2, ensure_ascii=False)
+    text = page(
+        comparison,
+        title=experiment.title,
+        about=experiment.about,
+        sentence=experiment.sentence,
+        looks=looks,
+        resamples=RESAMPLES,
+    )
+    write_file(out / "comparison.json", facts.encode())
+    write_file(out / "index.html", text.encode())
+    for name in ("by-length.png", "by-length.svg"):
+        save_by_length(comparison, out / name)
+    results(table.text(comparison, RESAMPLES))
+    say(f"\nThe page: {out / 'index.html'}")

@@ -1,0 +1,38 @@
+"""Experiments that ship with the package: which recipes are trained side by side, as data."""
+
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib import resources
+
+from regard.errors import RequestError
+from regard.recipe import Recipe, read
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Several recipes under the same conditions, and a sentence to look at in the end."""
+
+    title: str
+    about: tuple[str, ...]
+    sentence: str
+    recipes: dict[str, Recipe]  # by what the run is called on the page
+    folders: dict[str, str]  # by the same names
+
+
+def load_experiment(name: str, data: str, settings: Iterable[str] = ()) -> Experiment:
+    """An experiment on one of its data sets, with settings laid over all its recipes."""
+    package = resources.files("regard")
+    values = tomllib.loads((package / "experiments" / f"{name}.toml").read_text("utf-8"))
+    if data not in values["data"]:
+        known = " or ".join(values["data"])
+        raise RequestError(f"--data {data}: not known to {name}; give {known}")
+    chosen = values["data"][data]
+    laid_over = (*chosen["settings"], *settings)
+    recipes = {}
+    for run, recipe in chosen["runs"].items():
+        with resources.as_file(package / "recipes" / f"{recipe}.toml") as path:
+            recipes[run] = read(path, laid_over)
+    return Experiment(
+        values["title"], tuple(values["about"]), chosen["sentence"], recipes, chosen["runs"]
+    )

@@ -1,0 +1,53 @@
+"""Scores against source length as a file: the figure that shows why attention was needed."""
+
+from pathlib import Path
+
+from regard.compare.measure import Comparison
+from regard.errors import RequestError
+
+KINDS = (".png", ".svg", ".pdf")
+SHAPES = "o^sDvP*X"
+
+
+def check_kind(path: Path) -> None:
+    if path.suffix not in KINDS:
+        raise RequestError(f"{path}: not a kind of picture; end the name in .png, .svg or .pdf")
+
+
+def save_by_length(comparison: Comparison, path: Path) -> None:
+    """A panel a metric, a line a run; as PNG, SVG or PDF, by the ending of the name."""
+    from matplotlib.figure import Figure
+
+    panels = len(comparison.curves)
+    figure = Figure(figsize=(6.0 * panels, 3.8), layout="constrained")
+    for number, metric in enumerate(comparison.curves):
+        axes = figure.add_subplot(1, panels, number + 1)
+        places = [each.mean_words for each in comparison.bins]
+        for shape, run in zip(shapes(comparison), comparison.runs, strict=True):
+            axes.plot(
+                places, run.by_length[metric], marker=shape, markersize=5, label=label(run.name)
+            )
+        axes.set_ylim(0, None if metric != "exact" else 102)
+        axes.set_xlim(0, None)
+        axes.set_xlabel("words of the source")
+        axes.set_ylabel("exact matches, %" if metric == "exact" else metric)
+        axes.grid(color="#dddddd", linewidth=0.6)
+        axes.spines[["top", "right"]].set_visible(False)
+        if number == 0:
+            axes.legend(frameon=False)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, dpi=160)
+    except OSError as error:
+        raise RequestError(
+            f"{path}: cannot be written ({error.strerror}); choose another name"
+        ) from None
+
+
+def label(name: str) -> str:
+    """As it is: no formula between dollars, and matplotlib hides what begins with a dash."""
+    return " " + name.replace("$", r"\$")
+
+
+def shapes(comparison: Comparison) -> str:
+    return "".join(SHAPES[number % len(SHAPES)] for number in range(len(comparison.runs)))

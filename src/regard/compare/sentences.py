@@ -1,0 +1,92 @@
+"""The sentences that several runs are compared on: none of them may have learned from them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from regard.checkpoint import Run
+from regard.data import phrasebook
+from regard.data.corpus import Pair, read_pairs
+from regard.errors import DataError, RequestError
+from regard.recipe import Recipe
+from regard.training.held_out import held_out_pairs
+from regard.training.prepare import languages
+
+
+@dataclass(frozen=True)
+class TestSet:
+    """Sentences, their translations, and what is known of them. `builtin` sentences have one right
+    translation each, so that exact matches count.
+    """
+
+    name: str
+    sources: list[str]
+    references: list[str]
+    languages: tuple[str, str] | None
+    builtin: bool
+
+    @property
+    def source_language(self) -> str | None:
+        return self.languages[0] if self.languages else None
+
+    @property
+    def target_language(self) -> str | None:
+        return self.languages[1] if self.languages else None
+
+
+def common_test_set(runs: Sequence[Run], source: Path | None, reference: Path | None) -> TestSet:
+    """The files, or without files what all the runs held out: the built-in corpus' test part, or
+    the validation pairs.
+    """
+    first, recipe = runs[0], runs[0].recipe()
+    codes = languages(recipe.data)
+    for run in runs[1:]:
+        check_languages(first, run)
+    if source is not None and reference is not None:
+        return _test_set(str(source), read_pairs([source, reference]), codes, builtin=False)
+    if source is not None or reference is not None:
+        raise RequestError(
+            "give both --source and --reference, a file of sentences and one of translations, "
+            "or neither"
+        )
+    for run in runs[1:]:
+        if held_out_by(run.recipe()) != held_out_by(recipe):
+            raise RequestError(
+                f"{run.folder}: learned from other pairs than {first.folder}, which may include "
+                "what that held out; give --source and --reference, sentences new to both"
+            )
+    if builtin := recipe.data.builtin:
+        return _test_set(f"{builtin} test", phrasebook.pairs("test", builtin), codes, builtin=True)
+    return _test_set("validation pairs", held_out_pairs(recipe), codes, builtin=False)
+
+
+def _test_set(
+    name: str, pairs: Iterator[Pair], codes: tuple[str, str] | None, *, builtin: bool
+) -> TestSet:
+    found = list(pairs)
+    if not any(pair.source.strip() for pair in found):
+        raise DataError(f"{name}: no sentence to translate; give a file with one on each line")
+    return TestSet(
+        name, [pair.source for pair in found], [pair.target for pair in found], codes, builtin
+    )
+
+
+def check_languages(first: Run, other: Run) -> None:
+    """A run whose languages are not known is taken at its word."""
+    one, two = languages(first.recipe().data), languages(other.recipe().data)
+    if one and two and one != two:
+        raise RequestError(
+            f"{other.folder}: translates {two[0]} → {two[1]}, but {first.folder} "
+            f"{one[0]} → {one[1]}; compare runs of the same languages"
+        )
+
+
+def held_out_by(recipe: Recipe) -> object:
+    """What decides which pairs a run does not learn from."""
+    data = recipe.data
+    if data.builtin:
+        return data.builtin
+    files = [path.resolve() for path in (*data.paths("train"), *data.paths("valid"))]
+    if data.valid:
+        return files
+    return files, recipe.seed, data.held_out_share, data.held_out_pairs

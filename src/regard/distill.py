@@ -1,0 +1,250 @@
+"""Sequence-level distillation (Kim and Rush 2016): a student learns what its teacher would say.
+
+    pairs/train.jsonl    the sources that the teacher learned from, and its own translations of them
+    pairs/valid.jsonl    the teacher's validation pairs, as people wrote them
+    pairs/teacher.json   who translated and how, how many outputs were left out, how far it is
+
+All in the student's folder, whose recipe.toml names them: the training can be repeated from there.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from regard.checkpoint import Run, replacing, write_file
+from regard.data.corpus import Pair
+from regard.engines.ctranslate2 import fingerprint
+from regard.errors import RecipeError, RunError
+from regard.machine import usable_cores
+from regard.models import TransformerConfig
+from regard.recipe import Recipe, override, parse
+from regard.search import Search
+from regard.tasks import Translator
+from regard.training.events import Event
+from regard.training.prepare import Split, bounds, corpus, fitting, languages, survey
+from regard.training.run import training_run
+from regard.training.sizes import Preset, fast_layers
+
+# Pairs translated before their translations are safe on the disk.
+CHUNK_PER_CORE = 512
+# A teacher whose outputs are of less use than this has not learned to translate.
+LEAST_KEPT = 2 / 3
+
+
+@dataclass(frozen=True)
+class Translated:
+    """How far the teacher is, in pairs. An output that is empty, or that did not end by itself, is
+    nothing to learn from.
+    """
+
+    total: int
+    read: int = 0
+    kept: int = 0
+    empty: int = 0
+    cut_off: int = 0
+    unfit: int = 0  # those that the teacher did not learn from either
+
+    @property
+    def done(self) -> bool:
+        return self.read == self.total
+
+    def left_out(self) -> str:
+        """How many, and why; "" when it is none."""
+        reasons = {
+            "empty outputs": self.empty,
+            "outputs without an end": self.cut_off,
+            "pairs the teacher did not learn from": self.unfit,
+        }
+        return ", ".join(f"{count:,} {name}" for name, count in reasons.items() if count)
+
+
+def distillation(
+    teacher: Run, student: Recipe, out: Path, beam_size: int | None = None
+) -> Iterator[Translated | Event]:
+    """Let a teacher translate its training sources, then train a student on that.
+
+    What was translated when a process ended, however it ended, is not translated again.
+    """
+    run = Run(out)
+    if out.exists() and out.samefile(teacher.folder):
+        raise RunError(f"{out}: is the teacher's own folder; choose another --out")
+    if run.recipe_path.exists() and not Pairs(run).facts.exists():
+        raise RunError(f"{out}: holds a run that has no teacher; choose another --out")
+    search = Search(**teacher.recipe().decode.model_dump())
+    if beam_size is not None:
+        search = replace(search, beam_size=beam_size)
+    try:
+        run.training.mkdir(parents=True, exist_ok=True)
+        Pairs(run).train.parent.mkdir(exist_ok=True)
+    except OSError as error:
+        raise RunError(f"{out}: cannot be made ({error.strerror}); choose another --out") from None
+    with run.lock():
+        if student.tokenizer.folder is not None and not run.has_tokenizers():
+            run.save_tokenizers(teacher.tokenizers())
+        yield from teach(teacher, Pairs(run), search)
+    yield from training_run(student, out)
+
+
+def student_recipe(
+    teacher: Run, out: Path, own: Recipe | None, preset: Preset, settings: Sequence[str]
+) -> Recipe:
+    """The student's own recipe or the teacher's in another shape, with the teacher's tokenizer
+    unless a setting asks for another, on the pairs that the teacher translates.
+    """
+    taught = teacher.recipe()
+    values = (own or taught).model_dump(mode="json", exclude_none=True)
+    if own is None and preset == "fast":
+        values["model"] |= shape(taught)
+    values["tokenizer"] = taught.tokenizer.model_dump(exclude={"folder"})
+    if not any(setting.strip().startswith("tokenizer.") for setting in settings):
+        values["tokenizer"]["folder"] = "."
+    codes = languages(taught.data)
+    values["data"] = {
+        "folder": str(out.resolve()),
+        "train": ["pairs/train.jsonl"],
+        "valid": ["pairs/valid.jsonl"],
+        **({"languages": list(codes)} if codes else {}),
+        **taught.data.model_dump(include={"max_length", "max_ratio"}),
+    }
+    return parse(override(values, settings), "command line")
+
+
+def shape(taught: Recipe) -> dict[str, int]:
+    model = taught.model
+    if not isinstance(model, TransformerConfig):
+        raise RecipeError(
+            f"--preset fast: is for Transformers, the teacher is {model.kind}; "
+            "use --preset standard, or a --recipe for the student"
+        )
+    encoder_layers, decoder_layers = fast_layers(
+        model.encoder_layers, model.decoder_layers, model.d_model, model.d_ff
+    )
+    return {"encoder_layers": encoder_layers, "decoder_layers": decoder_layers}
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The files of a student's pairs."""
+
+    run: Run
+
+    @property
+    def train(self) -> Path:
+        return self.run.folder / "pairs" / "train.jsonl"
+
+    @property
+    def valid(self) -> Path:
+        return self.train.with_name("valid.jsonl")
+
+    @property
+    def part(self) -> Path:
+        """The training pairs before they are complete."""
+        return self.train.with_name("train.jsonl.part")
+
+    @property
+    def facts(self) -> Path:
+        return self.train.with_name("teacher.json")
+
+    def progress(self, who: dict[str, Any]) -> tuple[Translated, int] | None:
+        """How far an earlier start came, and the bytes it had written by then."""
+        try:
+            facts = json.loads(self.facts.read_bytes())
+            found, size = Translated(**facts["pairs"]), int(facts["bytes"])
+            same = facts["fingerprint"] == who["fingerprint"] and facts["search"] == who["search"]
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, KeyError, TypeError):
+            raise RunError(
+                f"{self.facts}: damaged; delete the folder it is in to translate anew"
+            ) from None
+        if not same:
+            raise RunError(
+                f"{self.run.folder}: its pairs are from another teacher or another search "
+                f"({self.facts} tells); choose another --out, or the same to go on"
+            )
+        return found, size
+
+    def save(self, who: dict[str, Any], found: Translated, size: int) -> None:
+        facts = {**who, "pairs": asdict(found), "bytes": size}
+        write_file(self.facts, json.dumps(facts, indent=2, ensure_ascii=False).encode())
+
+
+def teach(teacher: Run, pairs: Pairs, search: Search) -> Iterator[Translated]:
+    """Write the student's pairs, telling now and then how far it is."""
+    who = {
+        "teacher": str(teacher.folder.resolve()),
+        "fingerprint": fingerprint(teacher.folder),
+        "search": asdict(search),
+    }
+    recipe = teacher.recipe()
+    earlier = pairs.progress(who)
+    if earlier is not None and earlier[0].done and pairs.train.exists():
+        yield earlier[0]
+        return
+    split = Split.of(recipe, survey(corpus(recipe.data)).pairs)
+    with replacing(pairs.valid) as path:
+        write_pairs(path, split.valid())
+    found, size = earlier or (Translated(sum(1 for _ in split.train())), 0)
+    yield found
+    translator = Translator.load(teacher.folder, device="auto", engine="auto")
+    sources = islice(split.train(), found.read, None)
+    try:
+        with pairs.part.open("r+b" if size else "wb") as file:
+            file.truncate(size)
+            file.seek(size)
+            while chunk := list(islice(sources, CHUNK_PER_CORE * usable_cores())):
+                fit = list(fitting(chunk, translator.tokenizers, bounds(recipe)))
+                lines, found = translations(translator, search, chunk, fit, found)
+                file.write(lines)
+                file.flush()
+                os.fsync(file.fileno())
+                pairs.save(who, found, file.tell())
+                yield found
+        if found.kept < LEAST_KEPT * (found.total - found.unfit):
+            raise RunError(
+                f"{teacher.folder}: of {found.total:,} sources {found.kept:,} got an output to "
+                f"learn from ({found.left_out()}); train the teacher longer first"
+            )
+        pairs.part.replace(pairs.train)
+    except OSError as error:
+        raise RunError(
+            f"{pairs.part}: cannot be written ({error.strerror}); put that right and run the same "
+            "command"
+        ) from None
+
+
+def translations(
+    translator: Translator, search: Search, chunk: list[Pair], fit: list[Pair], found: Translated
+) -> tuple[bytes, Translated]:
+    """The lines of a chunk, and the count that now includes it."""
+    lines, empty, cut_off = [], 0, 0
+    outputs = translator.translations([pair.source for pair in fit], search)
+    for pair, (best, *_) in zip(fit, outputs, strict=True):
+        if not best.text:
+            empty += 1
+        elif not best.finished:
+            cut_off += 1
+        else:
+            lines.append(line(pair.source, best.text))
+    return b"".join(lines), replace(
+        found,
+        read=found.read + len(chunk),
+        kept=found.kept + len(lines),
+        empty=found.empty + empty,
+        cut_off=found.cut_off + cut_off,
+        unfit=found.unfit + len(chunk) - len(fit),
+    )
+
+
+def write_pairs(path: Path, pairs: Iterable[Pair]) -> None:
+    with path.open("wb") as file:
+        file.writelines(line(pair.source, pair.target) for pair in pairs)
+
+
+def line(source: str, target: str) -> bytes:
+    text = json.dumps({"source": source, "target": target}, ensure_ascii=False)
+    return text.encode("utf-8", "replace") + b"\n"

@@ -1,0 +1,47 @@
+"""Sizes follow from the data; the fast ones are as large, and of another shape."""
+
+from pathlib import Path
+
+import pytest
+
+from regard.checkpoint import num_parameters
+from regard.cli import main
+from regard.recipe import Recipe, parse, read
+from regard.training.sizes import fast_layers, suggest
+
+RECIPES = Path(__file__).parent.parent.parent / "recipes"
+
+
+def parameters(recipe: Recipe) -> int:
+    size = recipe.tokenizer.vocabulary_size
+    return num_parameters(recipe, size, size)
+
+
+@pytest.mark.parametrize(
+    ("shape", "fast"),
+    [((4, 4, 128, 256), (8, 1)), ((6, 6, 512, 2048), (12, 1)), ((6, 1, 64, 64), (6, 1))],
+)
+def test_the_decoder_gives_its_parameters_to_the_encoder(
+    shape: tuple[int, int, int, int], fast: tuple[int, int]
+) -> None:
+    assert fast_layers(*shape) == fast
+
+
+def test_the_fast_preset_is_as_large(corpus: Path) -> None:
+    data = {"folder": str(corpus), "train": ["train.xx", "train.yy"]}
+    standard, fast = (parse(suggest(data, preset)[0], "test") for preset in ("standard", "fast"))
+    assert fast.model.decoder_layers == 1 < standard.model.decoder_layers
+    assert fast.train == standard.train
+    assert 0.85 < parameters(fast) / parameters(standard) <= 1
+
+
+def test_the_fast_recipe_is_as_large_as_the_usual_one() -> None:
+    usual, fast = (read(RECIPES / f"multi30k-en-de{name}.toml") for name in ("", "-fast"))
+    assert 0.95 < parameters(fast) / parameters(usual) <= 1
+    assert (usual.data, usual.tokenizer, usual.train) == (fast.data, fast.tokenizer, fast.train)
+
+
+def test_a_preset_is_for_pairs(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["train", str(RECIPES / "demo.toml"), "--preset", "fast"])
+    assert "--preset belong to --pairs" in capsys.readouterr().err
