@@ -30,7 +30,7 @@ from regard.studio.requests import (
     Weight,
 )
 from regard.studio.runs import OpenRun
-from regard.text.tokenizer import END, Tokenizer
+from regard.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from regard.decode.contract import Rows
@@ -91,7 +91,8 @@ def translate(run: OpenRun, asked: Sentence, tell: Callable[[list[str]], None]) 
 
         source, whole = source_ids(translator, asked.text)
         prefix = prefix_ids(translator, asked)
-        engine, search = Native(translator.model), search_of(translator, asked)
+        engine = Native(translator.model, target.specials)
+        search = search_of(translator, asked)
         found = engine.watched(source, prefix, search, look) if source else []
         return {
             "source": side(translator.tokenizers.source, source),
@@ -127,7 +128,7 @@ def prefix_ids(translator: "Translator", asked: Sentence) -> list[int]:
 def known(ids: Sequence[int], tokenizer: Tokenizer) -> list[int]:
     """Ids that a text can have; what a page sends may be anything."""
     for each in ids:
-        if not END < each < len(tokenizer):
+        if each in tokenizer.specials or not 0 <= each < len(tokenizer):
             raise RequestError(f"there is no piece {each} that a text can have; reload the page")
     return list(ids)
 
@@ -159,7 +160,8 @@ def pair_ids(translator: "Translator", asked: Pair) -> tuple[list[int], list[int
     longest = translator.model.longest
     if max(len(asked.source), len(asked.output)) >= longest:
         raise RequestError(f"the sentence is longer than the model's {longest} positions")
-    return [*known(asked.source, source), END], [*known(asked.output, target), END]
+    end = target.specials.end
+    return [*known(asked.source, source), end], [*known(asked.output, target), end]
 
 
 @torch.inference_mode()
@@ -167,7 +169,8 @@ def trace(run: OpenRun, asked: Pair) -> dict[str, Any]:
     """What the model thought at each position of an output, and what maps there are."""
     with changed(run, asked) as translator:
         source, target = pair_ids(translator, asked)
-        batch = batch_pairs([source], [target])
+        specials = translator.tokenizers.target.specials
+        batch = batch_pairs([source], [target], specials.start)
         logits = translator.model(batch.source, batch.source_mask, batch.target)[0]
         tokenizers, aligners = translator.tokenizers, translator.aligners
         pieces = tokenizers.target.pieces(range(len(tokenizers.target)))
@@ -176,6 +179,7 @@ def trace(run: OpenRun, asked: Pair) -> dict[str, Any]:
             "source": side(tokenizers.source, source[:-1]),
             "output": side(tokenizers.target, target[:-1]),
             "steps": [asdict(each) for each in alternatives(logits, target, pieces, ALTERNATIVES)],
+            "end": specials.end,
             "heads": {part: list(counts) for part, counts in maps.heads.items()},
             "aligners": [asdict(each) for each in aligners.scores] if aligners else [],
         }
@@ -185,7 +189,8 @@ def maps_of(run: OpenRun, asked: Pair, translator: "Translator") -> Maps:
     """Of one pass for all layers: the page asks for one after the other."""
     key = asked.model_dump_json(include=set(Pair.model_fields))
     if run.maps is None or run.maps[0] != key:
-        run.maps = key, attention_maps(translator.model, *pair_ids(translator, asked))
+        start = translator.tokenizers.target.specials.start
+        run.maps = key, attention_maps(translator.model, *pair_ids(translator, asked), start)
     return run.maps[1]
 
 
@@ -205,7 +210,8 @@ def weight(run: OpenRun, asked: Weight) -> dict[str, Any]:
     with changed(run, asked) as translator:
         head = Head(asked.kind, asked.layer, asked.head)
         pair = pair_ids(translator, asked)
-        return asdict(numbers(translator.model, *pair, head, asked.query, asked.key))
+        start = translator.tokenizers.target.specials.start
+        return asdict(numbers(translator.model, *pair, head, asked.query, asked.key, start))
 
 
 def tree(run: OpenRun, asked: Sentence) -> dict[str, Any]:
@@ -215,12 +221,13 @@ def tree(run: OpenRun, asked: Sentence) -> dict[str, Any]:
         if not source:
             raise RequestError("the text is empty; give a sentence to search for")
         prefix, search = prefix_ids(translator, asked), search_of(translator, asked)
-        engine, watch = Native(translator.model), Watch()
+        specials = translator.tokenizers.target.specials
+        engine, watch = Native(translator.model, specials), Watch()
         engine.watched(source, prefix, search, watch)
         limit = engine.max_length(source, prefix, search)
-        found = grow(watch, Rules(search.beam_size, search.length_penalty, limit, END))
+        found = grow(watch, Rules(search.beam_size, search.length_penalty, limit, specials.end))
         pieces = translator.tokenizers.target.pieces([node.token for node in found.nodes])
-        return asdict(replace(found, pieces=pieces))
+        return {**asdict(replace(found, pieces=pieces)), "end": specials.end}
 
 
 def positions(run: OpenRun, asked: Length) -> dict[str, Any]:

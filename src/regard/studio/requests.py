@@ -56,6 +56,18 @@ class Weight(Layer):
     key: int = Field(ge=0)
 
 
+class Text(Asked):
+    """For runs that do not translate."""
+
+    text: str = Field(max_length=20_000)
+    prefix: Ids = Field(default=[], max_length=LONGEST)  # pieces that a continuation begins with
+    more: int = Field(24, ge=1, le=200)  # pieces to continue a text by
+
+
+class TextLayer(Text):
+    layer: int = Field(ge=0)
+
+
 class Length(Asked):
     length: int = Field(ge=2, le=LONGEST)
 

@@ -28,6 +28,10 @@ VIEWS = {
         *("translate", "alignment", "heads", "numbers", "beam", "training", "positions"),
         "compare",
     ),
+    "language-model": ("text", "training"),
+    "masked-language-model": ("text", "training"),
+    "classification": ("text", "training"),
+    "tagging": ("text", "training"),
 }
 LOG_VIEWS = ("training",)
 SHOWN = (
@@ -51,10 +55,11 @@ class OpenRun:
         self._tried = -1
         self._lock = threading.RLock()
         self._begun = threading.Lock()
-        self._models: dict[tuple[int, int], Translator] = {}
+        self._models: dict[tuple[int, int], Any] = {}
         # What was computed last and may be asked for again; for whoever holds a translator.
         self.maps: tuple[str, Maps] | None = None
         self.means: dict[int, dict[Head, Tensor]] = {}
+        self.text_maps: tuple[str, list[Tensor]] | None = None
 
     def describe(self) -> dict[str, Any]:
         """What the files say, without PyTorch."""
@@ -111,7 +116,7 @@ class OpenRun:
 
     def _load(self) -> None:
         try:
-            with self.translator():
+            with self.opened():
                 self.status = "ready"
         except RegardError as error:
             self.problem, self.status = str(error), "failed"
@@ -120,31 +125,38 @@ class OpenRun:
             raise
 
     @contextmanager
-    def translator(self, step: int = 0) -> "Iterator[Translator]":
-        """The model of a checkpoint, or of the run, for one caller at a time: looking inside it
+    def opened(self, step: int = 0) -> Iterator[Any]:
+        """The task of a checkpoint, or of the run, for one caller at a time: looking inside a model
         changes for a moment how it answers.
         """
         with self._lock:
-            yield self._translator(step)
+            yield self._opened(step)
 
-    def _translator(self, step: int) -> "Translator":
+    @contextmanager
+    def translator(self, step: int = 0) -> "Iterator[Translator]":
+        if self.task != "translation":
+            raise RequestError(f"{self.folder}: this run does not translate; reload the page")
+        with self.opened(step) as found:
+            yield found
+
+    def _opened(self, step: int) -> Any:
         if step and step not in self.checkpoints():
             raise RequestError(f"{self.folder}: there is no checkpoint of step {step}")
         written = 0 if step else self._written()
         if (step, written) not in self._models:
             while len(self._models) >= MODELS:
                 del self._models[next(iter(self._models))]
-            self._models[step, written] = load(self.folder, step)
-            self.maps, self.means = None, {}
+            self._models[step, written] = load(self.folder, self.task, step)
+            self.maps, self.text_maps, self.means = None, None, {}
         return self._models[step, written]
 
 
-def load(folder: Path, step: int) -> "Translator":
-    from regard.checkpoint import Run, load_weights
-    from regard.tasks import Translator
-
-    translator = Translator.load(folder)
+def load(folder: Path, task: str, step: int) -> Any:
+    """The task of a run, with the weights of a step."""
+    found = load_task(folder, task)
     if step:
+        from regard.checkpoint import Run, load_weights
+
         run = Run.open(folder)
         path = run.checkpoint_path(step)
         tensors, _ = run.load_checkpoint(path)
@@ -155,8 +167,29 @@ def load(folder: Path, step: int) -> "Translator":
             for name, tensor in tensors.items()
             if name.startswith(group)
         }
-        load_weights(translator.model, kept, path)
-    return translator
+        model = found.labels.model if hasattr(found, "labels") else found.model
+        load_weights(model, kept, path)
+    return found
+
+
+def load_task(folder: Path, task: str) -> Any:
+    match task:
+        case "language-model":
+            from regard.text_tasks.writer import Writer
+
+            return Writer.load(folder)
+        case "masked-language-model":
+            from regard.text_tasks.filler import Filler
+
+            return Filler.load(folder)
+        case "classification" | "tagging":
+            from regard.text_tasks.labelling import Classifier, Tagger
+
+            return Classifier.load(folder) if task == "classification" else Tagger.load(folder)
+        case _:
+            from regard.tasks import Translator
+
+            return Translator.load(folder)
 
 
 def read_recipe(path: Path) -> dict[str, Any]:

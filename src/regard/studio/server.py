@@ -18,7 +18,17 @@ from starlette.staticfiles import StaticFiles
 from regard.errors import RegardError, RequestError
 from regard.studio.guard import Guard
 from regard.studio.metrics import read_on
-from regard.studio.requests import Asked, Layer, Length, Pair, Sentence, Weight, checked
+from regard.studio.requests import (
+    Asked,
+    Layer,
+    Length,
+    Pair,
+    Sentence,
+    Text,
+    TextLayer,
+    Weight,
+    checked,
+)
 from regard.studio.runs import OpenRun
 
 PAGE = Path(__file__).parent / "page"
@@ -32,6 +42,7 @@ def build_app(runs: Sequence[OpenRun], host: str = "127.0.0.1", token: str = "")
         Route("/api/metrics", metrics, methods=["GET"]),
         Route("/api/translate", translated, methods=["POST"]),
         Route("/api/layer", layer, methods=["POST"]),
+        Route("/api/text_layer", layer, methods=["POST"]),
         Route("/api/{question}", answered, methods=["POST"]),
         Mount("/", StaticFiles(directory=PAGE, html=True)),
     ]
@@ -93,9 +104,10 @@ Answer = Callable[[OpenRun, Any], dict[str, Any]]
 
 def questions() -> dict[str, tuple[type[Asked], Answer]]:
     """What may be asked by its name; the answers need PyTorch."""
-    from regard.studio import endpoints
+    from regard.studio import endpoints, texts
 
     return {
+        "text": (Text, texts.text),
         "trace": (Pair, endpoints.trace),
         "weight": (Weight, endpoints.weight),
         "tree": (Sentence, endpoints.tree),
@@ -123,10 +135,16 @@ async def layer(request: Request) -> Response:
     values = await body(request)
 
     def work() -> tuple[bytes, list[int]]:
-        from regard.studio import endpoints
+        if request.url.path.endswith("text_layer"):
+            from regard.studio.texts import text_layer
 
-        asked = checked(Layer, values)
-        weights = endpoints.layer(run_of(request, asked.run), asked)
+            of_text = checked(TextLayer, values)
+            weights = text_layer(run_of(request, of_text.run), of_text)
+        else:
+            from regard.studio import endpoints
+
+            asked = checked(Layer, values)
+            weights = endpoints.layer(run_of(request, asked.run), asked)
         return weights.numpy().astype("<f4").tobytes(), list(weights.shape)
 
     data, shape = await run_in_threadpool(work)

@@ -86,7 +86,10 @@ def written(writer: Writer, asked: Text) -> dict[str, Any]:
     longest = min(LONGEST, writer.limit) - 1
     if len(given) >= longest:
         raise RequestError(f"the text has {len(given)} pieces, at most {longest} can be looked at")
-    ids = [*given, *continued(writer, given or [specials.end], min(asked.more, longest - len(given)))]
+    ids = [
+        *given,
+        *continued(writer, given or [specials.end], min(asked.more, longest - len(given))),
+    ]
     end = torch.tensor([[specials.end]])
     # As it is written: the first token of a document follows its end, the others what is before.
     logits = [writer.model(end)[0]]
@@ -95,7 +98,12 @@ def written(writer: Writer, asked: Text) -> dict[str, Any]:
     pieces = tokenizer.pieces(range(size))
     found = alternatives(torch.cat(logits)[: len(ids)], ids, pieces, ALTERNATIVES)
     shown = [asdict(each) for each in found]
-    return {**tokens_of(tokenizer, ids[:-1] or ids), "ids": ids, "steps": shown, "given": len(given)}
+    return {
+        **tokens_of(tokenizer, ids[:-1] or ids),
+        "ids": ids,
+        "steps": shown,
+        "given": len(given),
+    }
 
 
 def continued(writer: Writer, given: Sequence[int], count: int) -> Iterator[int]:

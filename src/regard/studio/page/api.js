@@ -38,8 +38,8 @@ export async function ask(question, body, signal) {
 }
 
 /** The weights of one layer: {heads, rows, cols, data}. */
-export async function layer(body, signal) {
-  const response = await post("api/layer", body, signal);
+export async function layer(body, signal, question = "layer") {
+  const response = await post(`api/${question}`, body, signal);
   const [heads, rows, cols] = response.headers.get("X-Shape").split(",").map(Number);
   return { heads, rows, cols, data: floats(await response.arrayBuffer()) };
 }

@@ -19,19 +19,10 @@ const transposed = (name) => sup(mi(name), mi("⊤"));
 /** softmax(QKᵀ/√d)V */
 export function scaledDotProduct() {
   return block(
-    mi("Attention"),
-    mo("("),
-    mi("Q"),
-    mo(","),
-    mi("K"),
-    mo(","),
-    mi("V"),
-    mo(")"),
+    // Brackets grow with what stands in their row, so each pair has its own.
+    row(mi("Attention"), mo("("), mi("Q"), mo(","), mi("K"), mo(","), mi("V"), mo(")")),
     mo("="),
-    mi("softmax"),
-    mo("("),
-    frac(row(mi("Q"), transposed("K")), root(sub(mi("d"), mi("k")))),
-    mo(")"),
+    row(mi("softmax"), mo("("), frac(row(mi("Q"), transposed("K")), root(sub(mi("d"), mi("k")))), mo(")")),
     mi("V"),
   );
 }

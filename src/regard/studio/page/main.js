@@ -224,7 +224,7 @@ function repaint() {
 
 /** Begin with a sentence of the run, so that there is something to look at. */
 function firstSentence() {
-  const example = session.run?.examples[0]?.source;
+  const example = session.run?.views.includes("translate") ? session.run.examples[0]?.source : "";
   if (!store.state.text && example) store.set({ text: example });
 }
 

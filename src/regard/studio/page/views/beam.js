@@ -9,7 +9,6 @@ import * as pictures from "../scene.js";
 import { neighbour, pathTo, placed, reranked } from "../treeplace.js";
 
 const [WIDE, HIGH, BOX, TALL] = [104, 36, 78, 26];
-const END_ID = 3;
 
 export function beam(session) {
   const { store } = session;
@@ -162,7 +161,7 @@ export function beam(session) {
     const [x, y] = corner(node);
     const share = Math.exp(node.log_probability);
     const colour = colourTable(isDark())[shade(share, 1)];
-    const label = node.token === END_ID ? END : readable(node.piece);
+    const label = node.token === tree.end ? END : readable(node.piece);
     const faded = node.fate === "pruned";
     const first = chosen ? node.id === chosen.id : node.x === 0 && node.y === 0;
     return svg(
@@ -212,7 +211,7 @@ export function beam(session) {
   function take(node) {
     const ids = pathTo(place.byId, node.id)
       .map((each) => each.token)
-      .filter((token) => token !== END_ID);
+      .filter((token) => token !== tree.end);
     if (node.fate === "finished") store.set({ adopted: ids });
     else store.set({ prefix: ids, typed: "", adopted: [] });
   }
@@ -223,10 +222,10 @@ export function beam(session) {
       return;
     }
     const path = pathTo(place.byId, chosen.id);
-    const text = plain(path.filter((node) => node.token !== END_ID).map((node) => node.piece));
+    const text = plain(path.filter((node) => node.token !== tree.end).map((node) => node.piece));
     replace(
       about,
-      h("p", { class: "big", dir: "auto" }, text || "(nothing)", chosen.token === END_ID ? " ∎" : " …"),
+      h("p", { class: "big", dir: "auto" }, text || "(nothing)", chosen.token === tree.end ? " ∎" : " …"),
       h(
         "dl",
         { class: "facts" },
@@ -261,7 +260,7 @@ export function beam(session) {
         "ol",
         { class: "outputs" },
         reranked(tree.nodes, penalty).map((node) => {
-          const path = pathTo(place.byId, node.id).filter((each) => each.token !== END_ID);
+          const path = pathTo(place.byId, node.id).filter((each) => each.token !== tree.end);
           const ids = path.map((each) => each.token);
           return h(
             "li",
@@ -309,7 +308,7 @@ export function beam(session) {
       const faded = node.fate === "pruned";
       if (!faded) items.push(pictures.rect(x, y, BOX, TALL, css(colour)));
       items.push(
-        pictures.text(x + BOX / 2, y + 17, node.token === END_ID ? END : readable(node.piece), {
+        pictures.text(x + BOX / 2, y + 17, node.token === tree.end ? END : readable(node.piece), {
           fill: faded ? inks().muted : inkOn(colour),
           size: 12,
           anchor: "middle",

@@ -238,7 +238,8 @@ export function numbers(session) {
   }
 
   function scoreTable({ dots, scaled, visible, exponentials, weights, divided }) {
-    const head = ["", "score", divided && "÷ √d", "mask", "e to it", "weight", ""].filter(
+    const masked = visible.some((each) => !each);
+    const head = ["", "score", divided && "÷ √d", masked && "mask", "e to it", "weight", ""].filter(
       (name) => name !== false,
     );
     return h(
@@ -277,7 +278,7 @@ export function numbers(session) {
               h("th", { scope: "row", dir: "auto" }, label),
               number(dots[at]),
               divided && number(scaled[at]),
-              h("td", { class: "muted" }, visible[at] ? "" : "−∞"),
+              masked && h("td", { class: "muted" }, visible[at] ? "" : "−∞"),
               number(exponentials[at]),
               number(weights[at], 1, { signed: false, strong: at === found.want.key }),
               h(

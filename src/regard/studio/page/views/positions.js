@@ -201,7 +201,7 @@ export function positions(session) {
     }
     const mixed = shuffled(text.trim().split(/\s+/), shuffle).join(" ");
     const texts = [text.trim(), mixed];
-    const cells = texts.map(() => [true, false].map(() => h("td", { class: "muted", dir: "auto" }, "…")));
+    const cells = texts.map(() => ["with positions", "without"].map((name) => h("td", { class: "muted", dir: "auto", "data-name": name }, "…")));
     replace(
       trial,
       h(

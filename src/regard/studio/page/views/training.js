@@ -255,8 +255,8 @@ export function training(session) {
               { class: "plain", title: "Translate this sentence" },
             ),
           ),
-          h("td", { dir: "auto" }, each.output),
-          h("td", { dir: "auto" }, each.reference),
+          h("td", { dir: "auto", "data-name": "output" }, each.output),
+          h("td", { dir: "auto", "data-name": "reference" }, each.reference),
         ),
       ),
     );

@@ -122,7 +122,7 @@ export function translate(session) {
         "ol",
         { class: "candidates" },
         step.choices.map((each) => {
-          const end = each.piece === "</s>";
+          const end = each.token === trace.end;
           const taken = each.token === step.token;
           return h(
             "li",
