@@ -49,9 +49,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "cli": {
         *("tasks", "engines", "search", "evaluate", "inspect", "training", "recipe"),
-        *("checkpoint", "data", "machine", "plan", "devices"),
+        *("checkpoint", "data", "machine", "plan", "devices", "serve"),
     },
-    "serve": {"tasks", "evaluate", "inspect"},
+    "serve": {"tasks", "evaluate", "inspect", "engines", "search", "data.corpus"},
     "__main__": {"cli"},
 }
 MAY_IMPORT["training"] = set(MAY_IMPORT) - {"tasks", "engines", "cli", "serve", "__main__"}

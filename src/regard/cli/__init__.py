@@ -29,6 +29,7 @@ COMMANDS = {
     "translate": "Translate texts, or every line of standard input.",
     "evaluate": "Score a run: BLEU, chrF, TER, exact matches.",
     "attend": "Show which source words each word of a translation looks at.",
+    "serve": "Answer translation requests over HTTP, as existing clients send them.",
     "export": "Write a run in the form of another program: CTranslate2.",
     "show": "Sizes, parameters, scores and provenance of a run or a recipe.",
     "plan": "Memory, speed and time of training a recipe, on this machine or on any other.",

@@ -66,6 +66,9 @@ class CTranslate2:
             intra_threads=1,
             max_queued_batches=-1,
         )
+        # Batches a call is cut into at least, so that no core waits; 1 for a program that calls
+        # from a thread for each core.
+        self.batches_a_call = 2 * own_cores()
 
     @classmethod
     def of_run(
@@ -171,8 +174,8 @@ class CTranslate2:
     def _batches(
         self, sources: Sequence[list[int]], limits: Sequence[int], search: Search
     ) -> Iterator[tuple[list[int], int]]:
-        """Rows with the limit of their batch; at least two batches a core, so that none waits."""
-        share = math.ceil(len(sources) / (2 * self._translator.num_translators))
+        """Rows with the limit of their batch."""
+        share = math.ceil(len(sources) / self.batches_a_call)
         sentences, hypotheses = BATCH[self._type]
         most = max(1, min(share, sentences, hypotheses // search.beam_size))
         for rows in batches_by_length([len(ids) + 1 for ids in sources], BATCH_PIECES, most):
