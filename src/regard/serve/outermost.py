@@ -25,7 +25,10 @@ HEADERS = [
     (b"access-control-allow-headers", b"Authorization, Content-Type"),
     (b"access-control-allow-methods", b"GET, POST"),
     (b"access-control-max-age", b"1728000"),
-    (b"content-security-policy", b"default-src 'self'; base-uri 'none'; frame-ancestors 'none'"),
+    (
+        b"content-security-policy",
+        b"default-src 'self'; img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'",
+    ),
     (b"referrer-policy", b"no-referrer"),
     (b"x-content-type-options", b"nosniff"),
 ]

@@ -41,7 +41,7 @@ def content(name: str) -> bytes:
 
 
 def spec(service: Service) -> Answering:
-    shown = description(service.limits)
+    shown = description(service)
 
     async def answer(call: Call) -> Response:
         return json_response(shown)

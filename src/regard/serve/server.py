@@ -11,9 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
+import uvicorn
+from starlette.types import ASGIApp
+
 from regard.engines import EngineName
 from regard.errors import RequestError
 from regard.serve.access_log import AccessLog
+from regard.serve.app import build
 from regard.serve.batching import MOST_SENTENCES, Batcher
 from regard.serve.detection import Detector
 from regard.serve.files import Downloads
@@ -22,6 +26,7 @@ from regard.serve.limits import Limits
 from regard.serve.memory import Memory
 from regard.serve.metrics import Metrics
 from regard.serve.pairs import Pairs, load
+from regard.serve.protocol import protocol
 from regard.serve.service import Service
 
 
@@ -53,31 +58,31 @@ def serve(settings: Settings, say: Callable[[str], None]) -> None:
         metrics = Metrics()
         service = build_service(settings, metrics, say)
         warm_up(service.pairs)
-        import uvicorn
-
-        from regard.serve.app import build
-        from regard.serve.protocol import protocol
-
         app = build(service, keys, metrics, None if settings.quiet else AccessLog())
-        config = uvicorn.Config(
-            app,
-            http=protocol(settings.limits),
-            ws="none",
-            lifespan="off",
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            proxy_headers=bool(settings.trusted_proxies),
-            forwarded_allow_ips=list(settings.trusted_proxies),
-            timeout_keep_alive=15,
-            timeout_graceful_shutdown=settings.limits.drain_seconds,
-        )
-        # What uvicorn warns of, anyone can make it say; what went wrong is in our own log.
-        logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
+        server = uvicorn.Server(configuration(app, settings))
         seconds = time.perf_counter() - begun
         say(f"Ready in {seconds:.1f} s: http://{address(listener)}/ (Ctrl-C stops)")
-        uvicorn.Server(config).run(sockets=[listener])
+        server.run(sockets=[listener])
         service.batcher.stop()
+
+
+def configuration(app: ASGIApp, settings: Settings) -> uvicorn.Config:
+    # What uvicorn warns of, anyone can make it say; what goes wrong is in our own log.
+    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
+    return uvicorn.Config(
+        app,
+        http=protocol(settings.limits),
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        # Otherwise anyone could claim any address.
+        proxy_headers=bool(settings.trusted_proxies),
+        forwarded_allow_ips=list(settings.trusted_proxies),
+        timeout_keep_alive=15,
+        timeout_graceful_shutdown=settings.limits.drain_seconds,
+    )
 
 
 def build_service(settings: Settings, metrics: Metrics, say: Callable[[str], None]) -> Service:

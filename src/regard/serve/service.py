@@ -9,6 +9,7 @@ from typing import Any
 from regard.search import Search
 from regard.serve.batching import Batcher
 from regard.serve.detection import Detected, Detector
+from regard.serve.explaining import Explainer
 from regard.serve.files import Downloads
 from regard.serve.limits import Limits
 from regard.serve.markup import html
@@ -61,6 +62,7 @@ class Service:
     limits: Limits
     downloads: Downloads
     memory: Memory | None = None
+    explainer: Explainer = field(default_factory=Explainer)
 
     async def translate(self, wish: Wish) -> list[Answer]:
         """An answer for each text, in order."""
@@ -72,7 +74,8 @@ class Service:
             await self._search_scored(texts, wish)
             answers = [self._answer(each, wish) for each in texts]
             if wish.explain:
-                await asyncio.to_thread(self._explain, texts, answers)
+                for each, answer in zip(texts, answers, strict=True):
+                    answer.extra |= await self._explain(each)
             return answers
         filled = await self._search_best(texts, wish)
         return [
@@ -149,28 +152,11 @@ class Service:
         others = list(dict.fromkeys(text for text in ranked[1:] if text != ranked[0]))
         return Answer(ranked[0], others, each.detected, pivot_of(each.route))
 
-    def _explain(self, texts: Sequence[Sentences], answers: Sequence[Answer]) -> None:
-        """Tokens and log-probabilities in order; words of source and output that belong together,
-        counted by white space. Through a third language only the last step is explained.
-        """
-        for each, answer in zip(texts, answers, strict=True):
-            tokens: list[str] = []
-            values: list[float] = []
-            alignment: list[tuple[int, int]] = []
-            source_words = target_words = 0
-            for sentence, found in zip(each.document.sentences, each.outputs, strict=True):
-                best = found[0]
-                tokens += best.tokens
-                values += best.log_probabilities
-                if len(each.route) == 1 and best.text:
-                    linked = each.route[0].translator.align(sentence, best.text)
-                    alignment += [
-                        (source + source_words, target + target_words)
-                        for source, target in linked.pairs()
-                    ]
-                    source_words += len(linked.source_words)
-                    target_words += len(linked.target_words)
-            answer.extra |= {"tokens": tokens, "logprobs": values, "alignment": alignment}
+    async def _explain(self, each: Sentences) -> dict[str, Any]:
+        """Through a third language only the last step is explained, without an alignment."""
+        aligner = each.route[0].translator if len(each.route) == 1 else None
+        best = [found[0] for found in each.outputs]
+        return await self.explainer.explain(each.document.sentences, best, aligner)
 
 
 def pivot_of(route: Sequence[Pair]) -> dict[str, Any]:
