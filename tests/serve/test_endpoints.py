@@ -1,6 +1,5 @@
 """What LibreTranslate's clients ask for is answered as LibreTranslate answers it."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -277,7 +276,7 @@ def test_a_mastodon_post_is_answered(live: Live) -> None:
         "format": "html",
         "api_key": None,
     }
-    found = live.client.post("/translate", content=json.dumps(body)).json()
+    found = live.client.post("/translate", json=body).json()
     assert [each["language"] for each in found["detectedLanguage"]] == ["fr", "fr"]
     assert found["translatedText"][0].startswith("<p>")
 
