@@ -111,9 +111,7 @@ def loaded(runs: dict[str, Path]) -> Callable[[Settings, Metrics], Service]:
 
 
 @pytest.fixture(scope="session")
-def start(
-    runs: dict[str, Path], loaded: Callable[[Settings, Metrics], Service]
-) -> Iterator[Start]:
+def start(runs: dict[str, Path], loaded: Callable[[Settings, Metrics], Service]) -> Iterator[Start]:
     """Start a server with other limits, keys or suggestions; all of them end with the tests."""
     begun: list[tuple[Live, threading.Thread]] = []
 

@@ -14,7 +14,9 @@ CAT = "the cat sleeps"
 @pytest.fixture(scope="module")
 def strict(start: Start, tmp_path_factory: pytest.TempPathFactory) -> Live:
     """Narrow limits, and a place for suggestions."""
-    limits = Limits(characters=100, texts=3, alternatives=2, body_bytes=2000, texts_per_minute=10**6)
+    limits = Limits(
+        characters=100, texts=3, alternatives=2, body_bytes=2000, texts_per_minute=10**6
+    )
     return start(limits, suggestions=tmp_path_factory.mktemp("suggestions"))
 
 
@@ -111,7 +113,9 @@ def test_an_answer_can_be_explained(live: Live) -> None:
     found = live.post("/translate", q=text, source="fr", target="en", explain=True).json()
     shown = found["regard"]
     translator = live.translator("fr", "en")
-    outputs = [each[0] for each in translator.translations(["the cat.", "a dog"], translator.search)]
+    outputs = [
+        each[0] for each in translator.translations(["the cat.", "a dog"], translator.search)
+    ]
     assert shown["tokens"] == [token for each in outputs for token in each.tokens]
     assert shown["logprobs"] == pytest.approx(
         [value for each in outputs for value in each.log_probabilities], abs=1e-5
@@ -212,7 +216,10 @@ def test_suggestions_are_kept_and_answered_from_when_asked(strict: Live) -> None
     asked = strict.post("/translate", q="cat", **pair, memory=True).json()["translatedText"]
     plain = strict.post("/translate", q="cat", **pair).json()["translatedText"]
     assert asked == "Katze" != plain
-    assert error(strict, "/suggest", q="cat", **pair) == (400, "Invalid request: missing s parameter")
+    assert error(strict, "/suggest", q="cat", **pair) == (
+        400,
+        "Invalid request: missing s parameter",
+    )
 
 
 def test_suggestions_are_off_unless_there_is_a_place_for_them(live: Live) -> None:

@@ -65,7 +65,7 @@ def test_no_text_takes_long(unit: str) -> None:
 
 
 PAGE = (
-    '<!DOCTYPE html>\n<p CLASS=x>Hello <b>big</b> world.<br/>Tom &amp; Jerry &lt;3</P >\n'
+    "<!DOCTYPE html>\n<p CLASS=x>Hello <b>big</b> world.<br/>Tom &amp; Jerry &lt;3</P >\n"
     "<!-- note --><script>let a = 1 < 2;</script><code>x = y</code>"
     '<span translate="no">regard<i>!</i></span><x>keep</x> End'
 )

@@ -3,13 +3,14 @@
 from collections.abc import Callable
 from typing import Any
 
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from regard.serve import deepl, endpoints
+from regard.serve import deepl, endpoints, openai
 from regard.serve.access_log import AccessLog
 from regard.serve.door import Answering, Call, Door, Endpoint
+from regard.serve.endpoints import truth
 from regard.serve.keys import Keys
 from regard.serve.limits import Rates
 from regard.serve.metrics import Metrics
@@ -58,6 +59,9 @@ def table(door: Door) -> list[Endpoint]:
         Endpoint("/v2/translate", asked, with_fields(deepl.translate)),
         Endpoint("/v2/languages", ("GET", "POST"), with_fields(deepl.languages)),
         Endpoint("/v2/usage", ("GET", "POST"), deepl_usage(door)),
+        Endpoint("/v1/models", given, alone(openai.models)),
+        Endpoint("/v1/completions", asked, completions),
+        Endpoint("/v1/embeddings", asked, with_fields(openai.embeddings)),
         *pages(door.service),
     ]
 
@@ -103,6 +107,15 @@ def deepl_usage(door: Door) -> Answering:
         return deepl.usage(door.metrics.total_characters())
 
     return answer
+
+
+async def completions(call: Call) -> Any:
+    fields = call.sent.fields
+    wish = openai.read_wish(call.service, fields)
+    if not truth(fields.get("stream")):
+        return await openai.completions(call.service, wish)
+    chunks = openai.streamed(call.service, wish)
+    return StreamingResponse(chunks, media_type="text/event-stream")
 
 
 async def translate_file(call: Call) -> dict[str, str]:

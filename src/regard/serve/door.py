@@ -20,6 +20,10 @@ from regard.serve.wire import Sent, read
 Answering = Callable[["Call"], Awaitable[Any]]
 
 
+# Where the interfaces have their texts.
+TEXTS = ("q", "text", "prompt", "input")
+
+
 @dataclass(frozen=True)
 class Call:
     """One request as an endpoint sees it."""
@@ -74,7 +78,7 @@ class Door:
                 raise Refusal(401 if wants_401(request.url.path) else 403, "Invalid API key")
             request.scope["regard.key"] = key.name
             caller = f"key {key.digest.hex()}"
-        asked = next((sent.fields[name] for name in ("q", "text") if name in sent.fields), None)
+        asked = next((sent.fields[name] for name in TEXTS if name in sent.fields), None)
         texts = asked if isinstance(asked, list) else [asked]
         self.rates.spend(caller, max(1, len(texts)))
         characters = sum(len(text) for text in texts if isinstance(text, str))

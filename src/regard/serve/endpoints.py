@@ -79,7 +79,8 @@ async def suggest(service: Service, fields: Fields) -> dict[str, Any]:
 
 def settings(service: Service, keys_required: bool) -> dict[str, Any]:
     """GET /frontend/settings"""
-    first = service.pairs.pairs[0]
+    first = service.pairs.pairs[0] if service.pairs.pairs else None
+    source, target = (first.source, first.target) if first else ("", "")
     return {
         "charLimit": service.limits.characters,
         "frontendTimeout": 500,
@@ -89,8 +90,8 @@ def settings(service: Service, keys_required: bool) -> dict[str, Any]:
         "filesTranslation": True,
         "supportedFilesFormat": list(FORMATS),
         "language": {
-            "source": {"code": first.source, "name": name(first.source)},
-            "target": {"code": first.target, "name": name(first.target)},
+            "source": {"code": source, "name": name(source)},
+            "target": {"code": target, "name": name(target)},
         },
     }
 

@@ -26,6 +26,8 @@ class Limits:
     queued_sentences: int = 4096  # waiting, of all requests
     connections: int = 1000
     drain_seconds: int = 30  # to finish what was begun when the server stops
+    completion_tokens: int = 2048  # of each of them
+    completions: int = 8  # of a request
     suggestion_bytes: int = 64 << 20
     file_bytes: int = 64 << 20  # translated files kept for download, of everyone
 

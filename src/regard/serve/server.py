@@ -22,6 +22,7 @@ from regard.serve.batching import MOST_SENTENCES, Batcher
 from regard.serve.detection import Detector
 from regard.serve.files import Downloads
 from regard.serve.keys import Keys
+from regard.serve.language_models import READING, LanguageModels, task_of
 from regard.serve.limits import Limits
 from regard.serve.memory import Memory
 from regard.serve.metrics import Metrics
@@ -86,7 +87,13 @@ def configuration(app: ASGIApp, settings: Settings) -> uvicorn.Config:
 
 
 def build_service(settings: Settings, metrics: Metrics, say: Callable[[str], None]) -> Service:
-    pairs = load(settings.runs, settings.engine, settings.int8, say)
+    others = [place for place in settings.runs if writes_or_reads(place)]
+    translators = [place for place in settings.runs if place not in others]
+    pairs = load(translators, settings.engine, settings.int8, say)
+    language_models = LanguageModels()
+    for place in others:
+        language_models.add(Path(place))
+        say(f"  {language_models.names[-1]}: {place}")
     limits = settings.limits
     threads = settings.workers or usual_threads(pairs)
     for pair in pairs.pairs:
@@ -101,7 +108,16 @@ def build_service(settings: Settings, metrics: Metrics, say: Callable[[str], Non
         memory=Memory(settings.suggestions, limits.suggestion_bytes)
         if settings.suggestions
         else None,
+        language_models=language_models,
     )
+
+
+def writes_or_reads(place: str) -> bool:
+    """Whether a run is a language model or an encoder; other names are told what they lack by the
+    loading of translators.
+    """
+    folder = Path(place)
+    return (folder / "recipe.toml").is_file() and task_of(folder) in READING
 
 
 def usual_threads(pairs: Pairs) -> int:

@@ -9,12 +9,15 @@ from typing import Any
 from regard.search import Search
 from regard.serve.batching import Batcher
 from regard.serve.detection import Detected, Detector
-from regard.serve.explaining import Explainer
+from regard.serve.explaining import explain
 from regard.serve.files import Downloads
+from regard.serve.language_models import LanguageModels
 from regard.serve.limits import Limits
 from regard.serve.markup import html
 from regard.serve.memory import Memory
+from regard.serve.one_thread import OneThread
 from regard.serve.pairs import Pair, Pairs
+from regard.serve.refusal import Refusal
 from regard.serve.splitting import Document, plain
 from regard.tasks import Translation
 
@@ -62,7 +65,8 @@ class Service:
     limits: Limits
     downloads: Downloads
     memory: Memory | None = None
-    explainer: Explainer = field(default_factory=Explainer)
+    language_models: LanguageModels = field(default_factory=LanguageModels)
+    thread: OneThread = field(default_factory=OneThread)  # of what PyTorch does
 
     async def translate(self, wish: Wish) -> list[Answer]:
         """An answer for each text, in order."""
@@ -88,6 +92,8 @@ class Service:
         for text in wish.texts:
             detected = None
             if wish.source == "auto":
+                if not self.pairs.sources:
+                    raise Refusal(400, "no translator is served here; serve the run of one")
                 detected = self.detector.best(text, self.pairs.sources)
             source = detected.language if detected else wish.source
             route = self.pairs.route(source, wish.target)
@@ -156,7 +162,7 @@ class Service:
         """Through a third language only the last step is explained, without an alignment."""
         aligner = each.route[0].translator if len(each.route) == 1 else None
         best = [found[0] for found in each.outputs]
-        return await self.explainer.explain(each.document.sentences, best, aligner)
+        return await explain(self.thread, each.document.sentences, best, aligner)
 
 
 def pivot_of(route: Sequence[Pair]) -> dict[str, Any]:
