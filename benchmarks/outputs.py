@@ -45,14 +45,12 @@ def hugging_face(job: Message) -> Engine:
     import torch
     from transformers import AutoModelForSeq2SeqLM
 
-    from benchmarks.peers import put_positions
     from regard.data.batch import batch_sources
     from regard.text.tokenizer import END, PAD, START, UNKNOWN
 
     torch.set_num_threads(job["threads"])
     tokenizers = tokenizers_of(job)
     model = AutoModelForSeq2SeqLM.from_pretrained(job["hugging_face"]).eval()
-    put_positions(model)
     model.final_logits_bias[:, [PAD, UNKNOWN, START]] = -torch.inf  # as regard forbids them
 
     @torch.inference_mode()

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
+from regard.engines import settings
+from regard.engines.renaming import to_theirs
+from regard.errors import RequestError
 from regard.layers.transformer import DecoderBlock, EncoderBlock
-from regard.text.tokenizer import END, PAD, START
+from regard.text.tokenizer import Specials
 
 if TYPE_CHECKING:
     from transformers import MarianMTModel, PegasusForConditionalGeneration
 
     from regard.data.batch import Batch
-    from regard.layers.attention import MultiHeadAttention
     from regard.models.transformer import Transformer
 
     HuggingFace = MarianMTModel | PegasusForConditionalGeneration
@@ -34,46 +36,20 @@ def hugging_face(ours: "Transformer") -> "HuggingFace":
         PegasusForConditionalGeneration,
     )
 
-    config = ours.config
-    wanted = {"tied_embeddings": "all", "positions": "sinusoidal", "normalisation": "layer"}
-    for key, value in wanted.items():
-        if getattr(config, key) != value:
-            raise SystemExit(f"Hugging Face has no such model: {key} must be {value!r}")
+    config, vocabulary = ours.config, ours.output.out_features
     pre = config.norm == "pre"
-    theirs: HuggingFace = (PegasusForConditionalGeneration if pre else MarianMTModel)(
-        (PegasusConfig if pre else MarianConfig)(
-            vocab_size=ours.output.out_features,
-            d_model=config.d_model,
-            encoder_layers=config.encoder_layers,
-            decoder_layers=config.decoder_layers,
-            encoder_ffn_dim=config.d_ff,
-            decoder_ffn_dim=config.d_ff,
-            encoder_attention_heads=config.num_heads,
-            decoder_attention_heads=config.num_heads,
-            activation_function=config.activation,
-            dropout=config.dropout,
-            attention_dropout=config.attention_dropout,
-            activation_dropout=config.feed_forward_dropout,
-            scale_embedding=True,
-            max_position_embeddings=POSITIONS,
-            pad_token_id=PAD,
-            bos_token_id=START,
-            eos_token_id=END,
-            decoder_start_token_id=START,
-            forced_eos_token_id=None,
+    try:
+        values = settings.marian(
+            config.model_copy(update={"norm": "post"}), vocabulary, vocabulary, Specials()
         )
+    except RequestError as error:
+        raise SystemExit(str(error)) from None
+    values = {**values, "model_type": "pegasus" if pre else "marian"}
+    theirs: HuggingFace = (PegasusForConditionalGeneration if pre else MarianMTModel)(
+        (PegasusConfig if pre else MarianConfig)(**values)
     )
-    put_positions(theirs)
-    copy(dict(hugging_face_tensors(ours)), theirs)
+    copy(to_theirs(config, dict(ours.named_parameters())), theirs)
     return theirs
-
-
-@torch.no_grad()
-def put_positions(theirs: "HuggingFace") -> None:
-    """The paper's order of sines and cosines, which Hugging Face forgets when it saves a model."""
-    for stack in (theirs.model.encoder, theirs.model.decoder):
-        weight = stack.embed_positions.weight
-        weight.copy_(sinusoids(*weight.shape))
 
 
 def sinusoids(length: int, width: int) -> Tensor:
@@ -96,34 +72,6 @@ def affine(name: str, module: nn.Module) -> Iterator[tuple[str, Tensor]]:
     """The weight and bias of a linear map or a norm."""
     for part, tensor in module.named_parameters():
         yield f"{name}.{part}", tensor
-
-
-def hugging_face_tensors(ours: "Transformer") -> Iterator[tuple[str, Tensor]]:
-    yield "model.shared.weight", ours.target_embedding.weight
-    for side in ("encoder", "decoder"):
-        stack = f"model.{side}"
-        yield from affine(f"{stack}.layer_norm", getattr(ours, f"{side}_norm"))
-        for number, block in enumerate(getattr(ours, side)):
-            name = f"{stack}.layers.{number}"
-            yield from split_attention(f"{name}.self_attn", block.self_attention)
-            if side == "decoder":
-                yield from split_attention(f"{name}.encoder_attn", block.cross_attention)
-                normalise = block.cross_attention_residual.normalise
-                yield from affine(f"{name}.encoder_attn_layer_norm", normalise)
-            normalise = block.self_attention_residual.normalise
-            yield from affine(f"{name}.self_attn_layer_norm", normalise)
-            yield from affine(f"{name}.fc1", block.feed_forward.inner)
-            yield from affine(f"{name}.fc2", block.feed_forward.outer)
-            normalise = block.feed_forward_residual.normalise
-            yield from affine(f"{name}.final_layer_norm", normalise)
-
-
-def split_attention(name: str, ours: "MultiHeadAttention") -> Iterator[tuple[str, Tensor]]:
-    """Hugging Face keeps queries, keys and values apart."""
-    for part, tensor in ours.in_projection.named_parameters():
-        for letter, third in zip("qkv", tensor.chunk(3), strict=True):
-            yield f"{name}.{letter}_proj.{part}", third
-    yield from affine(f"{name}.out_proj", ours.out_projection)
 
 
 class TorchTransformer(nn.Module):

@@ -34,7 +34,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "text": set(),
     "models": {"layers"},
     "data": {"text"},
-    "objectives": {"data.batch", "layers"},
+    "objectives": {"data.batch", "data.label_ids", "data.masked", "layers"},
     "inspect": {"data.batch", "layers"},
     "decode": {"hypothesis"},
     "recipe": {"models"},
@@ -42,21 +42,34 @@ MAY_IMPORT: dict[str, set[str]] = {
     "plan": {"devices", "checkpoint", "recipe", "models"},
     "evaluate": {"decode", "data", "objectives", "text"},
     "search": {"decode", "text"},
-    "engines": {"checkpoint", "search", "hypothesis", "decode", "text", "data", "inspect"},
+    "engines": {"checkpoint", "search", "hypothesis", "decode", "text", "data", "inspect"}
+    | {"recipe"},
     "tasks": {
         *("engines", "machine", "checkpoint", "search", "hypothesis", "decode", "text", "data"),
         "inspect",
     },
+    "text_tasks": {"machine", "checkpoint", "decode", "text", "data", "evaluate"},
     "cli": {
-        *("tasks", "engines", "search", "evaluate", "inspect", "training", "recipe"),
+        *("tasks", "text_tasks", "engines", "search", "evaluate", "inspect", "training", "recipe"),
         *("checkpoint", "data", "machine", "plan", "devices", "serve"),
     },
-    "serve": {"tasks", "evaluate", "inspect", "engines", "search", "data.corpus"},
+    "serve": {
+        *("tasks", "text_tasks", "evaluate", "inspect", "engines", "search"),
+        "data.corpus",
+    },
     "__main__": {"cli"},
 }
-MAY_IMPORT["training"] = set(MAY_IMPORT) - {"tasks", "engines", "cli", "serve", "__main__"}
+MAY_IMPORT["training"] = set(MAY_IMPORT) - {
+    "tasks",
+    "text_tasks",
+    "engines",
+    "cli",
+    "serve",
+    "__main__",
+}
 MAY_NAME_TYPES = {
-    room: {"models"} for room in ("objectives", "inspect", "evaluate", "engines", "tasks")
+    room: {"models"}
+    for room in ("objectives", "inspect", "evaluate", "engines", "tasks", "text_tasks")
 }
 
 

@@ -7,7 +7,8 @@ import regard
 
 NAMES = [
     *("Recipe", "read_recipe", "Tokenizer", "train", "training_run", "Run"),
-    *("Translator", "Search", "Translation", "Alignment", "corpus_scores"),
+    *("Translator", "Search", "Translation", "Alignment"),
+    *("Writer", "Writing", "Classifier", "Tagger", "Filler", "Embedder", "corpus_scores"),
     *("RegardError", "RecipeError", "DataError", "RunError", "RequestError"),
 ]
 

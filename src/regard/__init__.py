@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from regard.search import Search
     from regard.tasks import Alignment, Translation, Translator
     from regard.text.tokenizer import Tokenizer
+    from regard.text_tasks.embedder import Embedder
+    from regard.text_tasks.filler import Filler
+    from regard.text_tasks.labelling import Classifier, Tagger
+    from regard.text_tasks.writer import Writer, Writing
     from regard.training.run import train, training_run
 
 __all__ = [  # noqa: RUF022
@@ -30,6 +34,12 @@ __all__ = [  # noqa: RUF022
     "Search",
     "Translation",
     "Alignment",
+    "Writer",
+    "Writing",
+    "Classifier",
+    "Tagger",
+    "Filler",
+    "Embedder",
     "corpus_scores",
     "RegardError",
     "RecipeError",
@@ -49,6 +59,12 @@ _HOMES = {
     "Search": "regard.search:Search",
     "Translation": "regard.tasks:Translation",
     "Alignment": "regard.tasks:Alignment",
+    "Writer": "regard.text_tasks.writer:Writer",
+    "Writing": "regard.text_tasks.writer:Writing",
+    "Classifier": "regard.text_tasks.labelling:Classifier",
+    "Tagger": "regard.text_tasks.labelling:Tagger",
+    "Filler": "regard.text_tasks.filler:Filler",
+    "Embedder": "regard.text_tasks.embedder:Embedder",
     "corpus_scores": "regard.evaluate.scores:corpus_scores",
 }
 

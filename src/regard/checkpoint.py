@@ -2,6 +2,7 @@
 
     recipe.toml            the whole experiment
     tokenizer.json         or source.tokenizer.json and target.tokenizer.json
+    labels.json            what a classifier or tagger tells apart
     model.safetensors      the best weights so far
     run.json               provenance and scores
     log.jsonl  README.md   what happened; a card for people
@@ -21,7 +22,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -33,6 +34,14 @@ from regard.models import Model, build
 from regard.recipe import Recipe, read, to_toml
 from regard.text.tokenizer import Tokenizers
 
+# The commands that use a run, by its task.
+COMMANDS = {
+    "translation": ('regard translate {run} "…"', "regard evaluate {run}"),
+    "language-model": ('regard generate {run} "…"', "regard score {run} < text.txt"),
+    "masked-language-model": ('regard fill {run} "… [MASK] …"', "regard embed {run} < text.txt"),
+    "classification": ('regard classify {run} "…"', "regard evaluate {run} --data test.tsv"),
+    "tagging": ('regard tag {run} "…"', "regard evaluate {run} --data test.conllu"),
+}
 FORMAT = 1
 HEADER_BYTES = 4 << 20
 SCRATCH = ".writing-"
@@ -150,8 +159,13 @@ def load_weights(model: nn.Module, tensors: Mapping[str, Tensor], where: Path | 
 def num_parameters(recipe: Recipe, source_vocabulary: int, target_vocabulary: int) -> int:
     """How many numbers a recipe's model has, found without taking memory for them."""
     with torch.device("meta"):
-        model = build(recipe.model, source_vocabulary, target_vocabulary)
+        model = build(recipe.model, source_vocabulary, target_vocabulary, recipe.labels_with)
     return sum(parameter.numel() for parameter in model.parameters())
+
+
+def commands_for(task: str, folder: Path | str) -> list[str]:
+    """How to use a run of a task."""
+    return [command.format(run=folder) for command in COMMANDS[task]]
 
 
 @dataclass(frozen=True)
@@ -179,6 +193,10 @@ class Run:
         return self.folder / "model.safetensors"
 
     @property
+    def labels_path(self) -> Path:
+        return self.folder / "labels.json"
+
+    @property
     def training(self) -> Path:
         return self.folder / "training"
 
@@ -194,6 +212,16 @@ class Run:
 
     def save_recipe(self, recipe: Recipe) -> None:
         write_file(self.recipe_path, to_toml(recipe).encode())
+
+    def recipe_for(self, *tasks: str) -> Recipe:
+        """The recipe, if its task is one of these; or a sentence that says what the run can do."""
+        recipe = self.recipe()
+        if recipe.task not in tasks:
+            ways = " or ".join(f"`{each}`" for each in commands_for(recipe.task, self.folder))
+            raise RunError(
+                f"{self.folder}: a run of task {recipe.task}, not {' or '.join(tasks)}; use {ways}"
+            )
+        return recipe
 
     def info(self) -> dict[str, Any]:
         """Provenance and scores as written in run.json; empty before the first save."""
@@ -226,14 +254,28 @@ class Run:
         for name, tokenizer in tokenizers._asdict().items():
             write_file(self.folder / f"{name}.tokenizer.json", tokenizer.to_json().encode())
 
+    def labels(self) -> list[str]:
+        """The labels that a classifier or tagger tells apart, in the order of its outputs."""
+        try:
+            found = json.loads(self.labels_path.read_bytes())
+        except (OSError, ValueError, RecursionError) as error:
+            raise RunError(f"{self.labels_path}: cannot be read ({error})") from None
+        match found:
+            case {"labels": [*names]} if len(names) > 1 and all(type(n) is str for n in names):
+                return names
+        raise RunError(f"{self.labels_path}: damaged (no labels in it)")
+
     def model(self, tokenizers: Tokenizers) -> Model:
-        """The best weights in a model that is ready to answer."""
+        """The translator's model, with the best weights and ready to answer."""
+        return cast("Model", self.network(len(tokenizers.source), len(tokenizers.target)))
+
+    def network(self, inputs: int, outputs: int) -> nn.Module:
+        """The model of any task, which reads and predicts one of so many; see `build`."""
         if not self.model_path.exists():
             raise RunError(f"{self.folder}: no trained weights yet; `regard train` writes them")
         recipe = self.recipe()
-        sizes = len(tokenizers.source), len(tokenizers.target)
         try:
-            expected = 4 * num_parameters(recipe, *sizes)
+            expected = 4 * num_parameters(recipe, inputs, outputs)
         except ValueError as error:
             raise RunError(f"{self.recipe_path}: no such model can be built ({error})") from None
         found = self.model_path.stat().st_size
@@ -243,7 +285,7 @@ class Run:
                 f"{self.model_path}: {found} bytes, the recipe's model has {expected}; "
                 "one of the two files is from another run"
             )
-        model = build(recipe.model, *sizes)
+        model = build(recipe.model, inputs, outputs, recipe.labels_with)
         tensors, _ = read_tensors(self.model_path)
         load_weights(model, tensors, self.model_path)
         return model.eval()

@@ -1,11 +1,14 @@
 """What training lowers: functions from a model and a batch to a Loss."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
+import torch.nn.functional as F
 from torch import Tensor, nn
 
-from regard.data.batch import Batch
+from regard.data.batch import Batch, TextBatch
+from regard.data.label_ids import LabelBatch
+from regard.data.masked import MaskedBatch
 from regard.layers.cross_entropy import linear_cross_entropy
 
 
@@ -31,4 +34,83 @@ def translation(model: TranslationModel, batch: Batch, label_smoothing: float = 
     real = batch.label_mask
     labels = batch.labels[real]
     total = linear_cross_entropy(features[real], model.output.weight, labels, label_smoothing)
+    return Loss(total, labels.numel())
+
+
+class NextTokenModel(Protocol):
+    """A model that predicts what follows each token."""
+
+    output: nn.Linear
+
+    def features(self, tokens: Tensor) -> Tensor: ...
+
+
+class CarryingModel(Protocol):
+    """One that goes on from what it has read before."""
+
+    output: nn.Linear
+
+    def continued(self, tokens: Tensor, carried: Tensor | None) -> tuple[Tensor, Tensor]: ...
+
+
+def next_token(model: NextTokenModel, batch: TextBatch, label_smoothing: float = 0.0) -> Loss:
+    """Cross-entropy of every token given those before it in its window."""
+    features = model.features(batch.tokens)
+    return _of_all(features, batch.labels, model.output, label_smoothing)
+
+
+def next_token_carried(
+    model: CarryingModel, batch: TextBatch, label_smoothing: float = 0.0
+) -> Loss:
+    """The same with all the text before it, though gradients end where the window begins: truncated
+    back-propagation through time (Williams and Peng 1990).
+    """
+    recall = batch.recall
+    before = recall.before(batch.tokens) if recall else None
+    features, after = model.continued(batch.tokens, before)
+    if recall:
+        recall.keep(after)
+    return _of_all(features, batch.labels, model.output, label_smoothing)
+
+
+def _of_all(features: Tensor, labels: Tensor, output: nn.Linear, smoothing: float) -> Loss:
+    flat = labels.flatten()
+    total = linear_cross_entropy(features.flatten(0, 1), output.weight, flat, smoothing)
+    return Loss(total, flat.numel())
+
+
+class LabellingModel(Protocol):
+    """A model that predicts a label for each unit of a text."""
+
+    output: nn.Linear
+
+    def features(self, tokens: Tensor, mask: Tensor, units: Tensor) -> Tensor: ...
+
+
+def labelling(model: LabellingModel, batch: LabelBatch, label_smoothing: float = 0.0) -> Loss:
+    """Cross-entropy of the label of every unit: of each text, or of each word."""
+    features = model.features(batch.tokens, batch.mask, batch.units)
+    real = batch.labels >= 0
+    labels = batch.labels[real]
+    logits = model.output(features[real]).float()
+    total = F.cross_entropy(logits, labels, label_smoothing=label_smoothing, reduction="sum")
+    return Loss(total, labels.numel())
+
+
+def masked_token(model: Any, batch: MaskedBatch, label_smoothing: float = 0.0) -> Loss:
+    """Cross-entropy of every token that was hidden; where there are pairs of sentences, that of
+    whether the second follows the first is added to the mean (Devlin et al. 2019, §3.1).
+    """
+    features = model.features(batch.tokens, batch.mask, batch.segments)
+    places = batch.places[..., None].expand(-1, -1, features.size(-1))
+    logits = model.output(model.predictions(features.gather(1, places))).float()
+    labels = batch.labels.flatten()
+    total = F.cross_entropy(
+        logits.flatten(0, 1), labels, label_smoothing=label_smoothing, reduction="sum"
+    )
+    if batch.follows is not None:
+        related = model.relation(model.pooled(features)).float()
+        total = total + F.cross_entropy(related, batch.follows, reduction="sum") * (
+            batch.labels.size(1)
+        )
     return Loss(total, labels.numel())

@@ -4,22 +4,32 @@ docs/scale.md says what the formulas were checked against. d is d_model, f is d_
 """
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from regard.checkpoint import num_parameters
 from regard.devices import Device, Fleet
 from regard.errors import RequestError
-from regard.models import ModelConfig
-from regard.models.recurrent import RecurrentConfig
-from regard.models.transformer import TransformerConfig
-from regard.recipe import Recipe, TrainSection
+from regard.models import (
+    BertConfig,
+    GPTConfig,
+    ModelConfig,
+    ReaderConfig,
+    RecurrentConfig,
+    RecurrentLanguageModelConfig,
+    TransformerConfig,
+)
+from regard.recipe import LABELLING, Recipe, TrainSection
 
 Parallel = Literal["ddp", "fsdp"]
+# Models that are stacks of blocks, whose work and memory can be told beforehand.
+Stacked = TransformerConfig | GPTConfig | BertConfig
 
 # A batch's table is this full of real tokens.
 FULL = 0.92
 # Pieces of a sentence, its end included, where the data is not there to be asked.
 SENTENCE = 30
+# Where nothing is known of the labels, and of the words that have them.
+LABELS, PIECES_OF_A_WORD = 16, 1.5
 # What a process takes before there is a model: libraries, and buffers that come and go.
 PROGRAM_BYTES = 0.5e9
 # Adam reads four numbers of float32 for each parameter and writes three.
@@ -42,6 +52,16 @@ def training_flops(
             source, target = transformer_weights(config, source_length, target_length)
         case RecurrentConfig():
             source, target = recurrent_weights(config, source_length)
+        case GPTConfig():
+            source, target = 0.0, stack_weights(config, target_length)
+        case BertConfig():
+            source, target = stack_weights(config, source_length), 0.0
+        case RecurrentLanguageModelConfig():
+            source, target = 0.0, 2.0 * config.num_layers * gates(config.cell) * config.d_model**2
+        case ReaderConfig():
+            share = 1.5 if config.bidirectional else 2
+            source = share * config.num_layers * gates(config.cell) * config.d_model**2
+            target = 0.0
     layers = 6.0 * (source * source_tokens + target * target_tokens)
     return layers + loss_flops(config, vocabulary, target_tokens)
 
@@ -49,6 +69,17 @@ def training_flops(
 def loss_flops(config: ModelConfig, vocabulary: int, target_tokens: float) -> float:
     """The projection on the vocabulary, forward and backward."""
     return 6.0 * config.d_model * vocabulary * target_tokens
+
+
+def stack_weights(config: GPTConfig | BertConfig, length: float) -> float:
+    """Weights that a token meets in a stack of blocks with self-attention alone."""
+    d = config.d_model
+    feed_forward = (3 if config.activation == "swiglu" else 2) * d * config.d_ff
+    return config.num_layers * (4 * d * d + feed_forward + 2 * d * length)
+
+
+def gates(cell: str) -> int:
+    return {"rnn": 1, "gru": 3, "lstm": 4}[cell]
 
 
 def transformer_weights(
@@ -68,7 +99,7 @@ def transformer_weights(
 def recurrent_weights(config: RecurrentConfig, source_length: float) -> tuple[float, float]:
     """The same of a recurrent model, whose two directions of reading share the width."""
     d = config.d_model
-    square = d * d * {"rnn": 1, "gru": 3, "lstm": 4}[config.cell]
+    square = d * d * gates(config.cell)
     source = config.encoder_layers * square * (1.5 if config.bidirectional else 2)
     reads_more = config.attention != "dot" or config.input_feeding
     target: float = config.decoder_layers * 2 * square + square * reads_more + 3 * d * d
@@ -103,6 +134,20 @@ def activation_bytes(
     source += config.decoder_layers * kept * 2 * d
     target = config.decoder_layers * (attention + cross + feed_forward) + ends + 4 * d
     return source * source_tokens + target * target_tokens
+
+
+def stack_activation_bytes(
+    config: GPTConfig | BertConfig, tokens: float, mixed: bool = False
+) -> float:
+    """The same of a stack of blocks with self-attention alone."""
+    d, kept, rotary = config.d_model, 2 if mixed else 4, False
+    norm = 4 * d + d * (config.dropout > 0)
+    if isinstance(config, GPTConfig):
+        rotary = config.positions == "rotary"
+    attention = kept * d * (8 if rotary else 5) + norm
+    inner = kept * config.d_ff * {"relu": 1, "swiglu": 4}.get(config.activation, 2)
+    ends = kept * d + norm + 4 * d
+    return tokens * (config.num_layers * (attention + kept * d + inner + norm) + ends)
 
 
 @dataclass(frozen=True)
@@ -189,19 +234,20 @@ def make_plan(
 ) -> Plan:
     """`sentence` is the mean length in pieces; both sides are taken as equally long."""
     config, train, vocabulary = recipe.model, recipe.train, recipe.tokenizer.vocabulary_size
-    if not isinstance(config, TransformerConfig):
+    if not isinstance(config, TransformerConfig | GPTConfig | BertConfig):
         raise RequestError(
             f"model.kind {config.kind}: only a transformer can be planned; `regard train` tries "
             "any model and tells its time before it begins"
         )
-    parameters = num_parameters(recipe, vocabulary, vocabulary)
+    outputs = LABELS if recipe.task in LABELLING else vocabulary
+    parameters = num_parameters(recipe, vocabulary, outputs)
     share = deal(train, fleet.size)
     if train.precision == "float32":
         fleet = replace(fleet, device=replace(fleet.device, bfloat16=0.0))
     mixed = fleet.device.bfloat16 > 0
-    side = FULL * share.batch_tokens
-    flops = training_flops(config, vocabulary, side, side, sentence, sentence)
-    each = batch_seconds(config, vocabulary, fleet.device, flops, side)
+    work = work_of(recipe, share.batch_tokens, sentence)
+    flops = training_flops(config, outputs, *work)
+    each = batch_seconds(config, outputs, fleet.device, flops, work.target_tokens)
     waiting = waiting_seconds(parameters, fleet, share, each, parallel)
     adam = ADAM_BYTES * parameters / fleet.device.bandwidth
     adam /= fleet.size if parallel == "fsdp" else 1
@@ -213,12 +259,44 @@ def make_plan(
         parameters=parameters,
         share=share,
         memory=memory(recipe, config, parameters, fleet.size, parallel, mixed),
-        tokens_per_update=2 * FULL * train.batch_tokens * train.accumulate,
+        tokens_per_update=work.counted * train.batch_tokens / share.batch_tokens * train.accumulate,
         flops_per_update=flops * share.batches * fleet.size,
         waiting_seconds=waiting,
         update_seconds=update,
         seconds=train.steps * update,
     )
+
+
+class Work(NamedTuple):
+    """What a batch has a model do: see `training_flops`."""
+
+    source_tokens: float
+    target_tokens: float
+    source_length: float
+    target_length: float
+
+    @property
+    def counted(self) -> float:
+        """Tokens as training counts them: what is predicted of what was read counts once."""
+        return max(self.source_tokens, self.target_tokens) + (
+            self.target_tokens if self.source_tokens == self.target_tokens else 0.0
+        )
+
+
+def work_of(recipe: Recipe, tokens: float, sentence: float) -> Work:
+    """Of a batch of so many tokens, padding included."""
+    data, full = recipe.data, FULL * tokens
+    match recipe.task:
+        case "translation":
+            return Work(full, full, sentence, sentence)
+        case "language-model":
+            return Work(0.0, tokens, data.context, data.context)
+        case "masked-language-model":
+            return Work(tokens, data.masked_share * tokens, data.context, data.context)
+        case "classification":
+            return Work(full, full / sentence, sentence, sentence)
+        case "tagging":
+            return Work(full, full / PIECES_OF_A_WORD, sentence, sentence)
 
 
 def deal(train: TrainSection, devices: int) -> Share:
@@ -229,7 +307,7 @@ def deal(train: TrainSection, devices: int) -> Share:
 
 
 def batch_seconds(
-    config: TransformerConfig, vocabulary: int, device: Device, flops: float, tokens: float
+    config: Stacked, vocabulary: int, device: Device, flops: float, tokens: float
 ) -> float:
     """Forward and backward over so many target tokens, in the precision the device is best at: in
     mixed precision the layers run in bfloat16 and the loss in float32.
@@ -238,7 +316,13 @@ def batch_seconds(
     loss = loss_flops(config, vocabulary, tokens)
     layers = (flops - loss) / (device.bfloat16 or device.float32)
     products = (layers + loss / device.float32) / pace.share(config.d_model)
-    return products + pace.layer_seconds * (config.encoder_layers + config.decoder_layers)
+    return products + pace.layer_seconds * depth(config)
+
+
+def depth(config: Stacked) -> int:
+    if isinstance(config, TransformerConfig):
+        return config.encoder_layers + config.decoder_layers
+    return config.num_layers
 
 
 def ring_seconds(num_bytes: float, devices: int, link: float) -> float:
@@ -261,7 +345,7 @@ def waiting_seconds(
 
 def memory(
     recipe: Recipe,
-    config: TransformerConfig,
+    config: Stacked,
     parameters: int,
     devices: int,
     parallel: Parallel,
@@ -272,16 +356,17 @@ def memory(
     model = 4.0 * parameters
     embedding = 4.0 * config.d_model * recipe.tokenizer.vocabulary_size
     tokens = share.batch_tokens
-    activations = activation_bytes(config, tokens, tokens, mixed)
+    if isinstance(config, TransformerConfig):
+        activations = activation_bytes(config, tokens, tokens, mixed)
+    else:
+        activations = stack_activation_bytes(config, tokens, mixed)
     # The loss makes the gradient of its weight beside the others'.
     weights, gradients, moments = model, model + embedding, 2 * model
     if recipe.train.moving_average:
         moments += model
     if parallel == "fsdp":
         # Embeddings and two blocks are whole at a time, and gradients until they are added up.
-        whole = embedding + 2 * (model - embedding) / (
-            config.encoder_layers + config.decoder_layers
-        )
+        whole = embedding + 2 * (model - embedding) / depth(config)
         weights, moments = model / devices + whole, moments / devices
         if share.batches == 1:
             gradients = model / devices + whole + embedding

@@ -13,19 +13,45 @@ from pydantic import (
     ConfigDict,
     Field,
     ValidationError,
+    ValidationInfo,
     field_validator,
     model_validator,
 )
 
 from regard.errors import RecipeError
-from regard.models import ModelConfig, RecurrentConfig, TransformerConfig
+from regard.models import (
+    BertConfig,
+    GPTConfig,
+    HeadConfig,
+    ModelConfig,
+    ReaderConfig,
+    RecurrentConfig,
+    RecurrentLanguageModelConfig,
+    TransformerConfig,
+)
 
-Metric = Literal["loss", "bleu", "chrf"]
+Task = Literal[
+    "translation", "language-model", "masked-language-model", "classification", "tagging"
+]
+Metric = Literal["loss", "bleu", "chrf", "accuracy", "macro_f1", "span_f1"]
 Share = Annotated[float, Field(ge=0, lt=1)]
-MODELS: dict[str, type[BaseModel]] = {
-    "transformer": TransformerConfig,
-    "recurrent": RecurrentConfig,
+# What a task may be done by; the first is meant where a recipe does not say.
+MODELS: dict[str, dict[str, type[BaseModel]]] = {
+    "translation": {"transformer": TransformerConfig, "recurrent": RecurrentConfig},
+    "language-model": {"gpt": GPTConfig, "recurrent": RecurrentLanguageModelConfig},
+    "masked-language-model": {"bert": BertConfig},
+    "classification": {"bert": BertConfig, "recurrent": ReaderConfig},
+    "tagging": {"bert": BertConfig, "recurrent": ReaderConfig},
 }
+METRICS: dict[str, tuple[Metric, ...]] = {
+    "translation": ("loss", "bleu", "chrf"),
+    "language-model": ("loss",),
+    "masked-language-model": ("loss", "accuracy"),
+    "classification": ("loss", "accuracy", "macro_f1"),
+    "tagging": ("loss", "accuracy", "span_f1"),
+}
+# Tasks that give labels rather than text.
+LABELLING = ("classification", "tagging")
 
 
 class Section(BaseModel):
@@ -35,9 +61,11 @@ class Section(BaseModel):
 
 
 class DataSection(Section):
-    """Where the pairs are. Relative names start at `folder`, which starts where you are."""
+    """Where the data is. Relative names start at `folder`, which starts where you are."""
 
     builtin: Literal["phrasebook"] | None = None
+    # The folder of a model that was imported, whose data regard has not seen.
+    imported: str | None = None
     folder: str = "."
     train: tuple[str, ...] = ()
     valid: tuple[str, ...] = ()
@@ -48,19 +76,32 @@ class DataSection(Section):
     # In pieces. Longer pairs, and pairs whose sides differ by more than the ratio, are dropped.
     max_length: int = Field(default=256, ge=2, le=100_000)
     max_ratio: float = Field(default=4.0, gt=1)
+    # Tokens that a language model reads at a time.
+    context: int = Field(default=256, ge=2, le=100_000)
+    # Which way a language model reads; one of each makes contextual vectors (Peters et al. 2018).
+    direction: Literal["forward", "backward"] = "forward"
+    # Of these, a masked language model hides so many, whole words at a time if asked.
+    masked_share: float = Field(default=0.15, gt=0, lt=1)
+    whole_words: bool = False
+    # Vectors of words to begin with, in the text form of Word2Vec and GloVe or Word2Vec's binary.
+    embeddings: str = ""
+    # The column with the labels: its name, or its number from 1; without, the usual one.
+    label: str | int = ""
 
     @model_validator(mode="after")
     def one_corpus(self) -> "DataSection":
-        if bool(self.train) == (self.builtin is not None):
+        if [bool(self.train), self.builtin is not None, self.imported is not None].count(True) != 1:
             raise ValueError(
                 "name either the training files (train) or a built-in corpus (builtin)"
             )
-        for name in ("train", "valid"):
-            if len(getattr(self, name)) > 2:
-                raise ValueError(f"{name} takes two files, or one .tsv or .jsonl")
         return self
 
     def paths(self, name: Literal["train", "valid"]) -> list[Path]:
+        if self.imported is not None:
+            raise RecipeError(
+                "data.imported: what an imported model learned from is not here; "
+                "write a recipe that names your own data (data.train)"
+            )
         return [Path(self.folder, file) for file in getattr(self, name)]
 
 
@@ -76,6 +117,8 @@ class TrainSection(Section):
     """The paper's optimizer is the default (§5.3); `*_every` and `*_steps` count updates."""
 
     steps: int = Field(default=100_000, ge=1)
+    # A finished run to begin from: its tokenizer, and its weights as far as they fit.
+    from_run: str = ""
     # Rows × longest sentence of a batch, on each side; `accumulate` batches make one update.
     batch_tokens: int = Field(default=4096, ge=1)
     accumulate: int = Field(default=1, ge=1)
@@ -129,29 +172,75 @@ class DecodeSection(Section):
 class Recipe(Section):
     """One experiment: what is learned, from what, how large, how long."""
 
-    task: Literal["translation"] = "translation"
+    task: Task = "translation"
     seed: int = Field(default=1, ge=0, lt=2**63)
     data: DataSection
     tokenizer: TokenizerSection = TokenizerSection()
-    model: Annotated[ModelConfig, Field(discriminator="kind")] = TransformerConfig()
+    # Made of plain values by `of_the_task`, which knows the task.
+    model: ModelConfig = Field(default_factory=dict, validate_default=True)
+    head: HeadConfig = HeadConfig()
     train: TrainSection = TrainSection()
     decode: DecodeSection = DecodeSection()
 
     @field_validator("model", mode="before")
     @classmethod
-    def transformer_unless_said(cls, model: Any) -> Any:
-        return {"kind": "transformer", **model} if isinstance(model, Mapping) else model
+    def of_the_task(cls, model: Any, info: ValidationInfo) -> Any:
+        kinds = MODELS[info.data.get("task", "translation")]
+        if isinstance(model, BaseModel):
+            values: Any = model.model_dump()
+        else:
+            values = model
+        if not isinstance(values, Mapping):
+            return kinds[next(iter(kinds))].model_validate(values)
+        kind = values.get("kind", next(iter(kinds)))
+        if kind not in kinds:
+            known = " or ".join(f"'{each}'" for each in kinds)
+            raise ValueError(f"kind = {reprlib.repr(kind)}: input should be {known}")
+        return kinds[kind].model_validate(values)
 
     @model_validator(mode="after")
     def fits_together(self) -> "Recipe":
-        if self.model.tied_embeddings == "all" and not self.tokenizer.joint:
-            raise ValueError(
-                'model.tied_embeddings = "all" needs tokenizer.joint = true; '
-                'use tied_embeddings = "output" with one vocabulary a language'
-            )
-        if isinstance(self.model, TransformerConfig):
-            check_transformer(self.model, self.data.max_length)
+        if self.data.embeddings and self.tokenizer.kind != "word":
+            raise ValueError('data.embeddings are of words; set tokenizer.kind = "word"')
+        if self.train.metric not in METRICS[self.task]:
+            known = ", ".join(METRICS[self.task])
+            raise ValueError(f"train.metric = '{self.train.metric}': {self.task} has {known}")
+        match self.model:
+            case TransformerConfig() | RecurrentConfig():
+                check_pairs(self)
+            case GPTConfig() if self.model.positions == "learned":
+                check_positions(self.model.max_positions, self.data.context, "data.context")
+            case BertConfig() if self.task in LABELLING:
+                check_positions(self.model.max_positions, self.data.max_length, "data.max_length")
+            case BertConfig():
+                check_positions(self.model.max_positions, self.data.context, "data.context")
         return self
+
+    @property
+    def labels_with(self) -> HeadConfig | None:
+        """The head, if the task gives labels."""
+        return self.head if self.task in LABELLING else None
+
+
+def check_positions(max_positions: int, longest: int, setting: str) -> None:
+    if longest > max_positions:
+        raise ValueError(
+            f"{setting} = {longest} is longer than model.max_positions = {max_positions}"
+        )
+
+
+def check_pairs(recipe: Recipe) -> None:
+    assert isinstance(recipe.model, TransformerConfig | RecurrentConfig)
+    for name in ("train", "valid"):
+        if len(getattr(recipe.data, name)) > 2:
+            raise ValueError(f"data: {name} takes two files, or one .tsv or .jsonl")
+    if recipe.model.tied_embeddings == "all" and not recipe.tokenizer.joint:
+        raise ValueError(
+            'model.tied_embeddings = "all" needs tokenizer.joint = true; '
+            'use tied_embeddings = "output" with one vocabulary a language'
+        )
+    if isinstance(recipe.model, TransformerConfig):
+        check_transformer(recipe.model, recipe.data.max_length)
 
 
 def check_transformer(model: TransformerConfig, max_length: int) -> None:
@@ -174,7 +263,7 @@ def parse(values: Mapping[str, Any], where: str) -> Recipe:
     try:
         return Recipe.model_validate(values)
     except ValidationError as error:
-        raise RecipeError(f"{where}: {explain(error)}") from None
+        raise RecipeError(f"{where}: {explain(error, values)}") from None
 
 
 def read(path: Path | str, settings: Iterable[str] = ()) -> Recipe:
@@ -223,43 +312,50 @@ def to_toml(recipe: Recipe) -> str:
     return tomli_w.dumps(recipe.model_dump(mode="json", exclude_none=True))
 
 
-def explain(error: ValidationError) -> str:
+def explain(error: ValidationError, values: Mapping[str, Any]) -> str:
     """The first complaint in one sentence."""
     first = error.errors(include_url=False)[0]
-    section: Any = Recipe
     location = first["loc"]
-    if location[:1] == ("model",) and len(location) > 1:
-        # pydantic names the kind of model between the section and the key.
-        section, location = MODELS[str(location[1])], ("model", *location[2:])
     key = ".".join(str(part) for part in location)
     more = f" ({error.error_count() - 1} more)" if error.error_count() > 1 else ""
     if first["type"] == "extra_forbidden":
-        if section is Recipe and len(location) > 1:
-            section = Recipe.model_fields[str(location[0])].annotation
-        return f"unknown key {key}{suggestion(location, section)}{more}"
+        return f"unknown key {key}{suggestion(location, values)}{more}"
     if first["type"] == "missing":
         return f"{key} is missing{more}"
-    if first["type"] == "union_tag_invalid":
-        kinds = " or ".join(f"'{kind}'" for kind in MODELS)
-        return f"model.kind = {reprlib.repr(first['ctx']['tag'])}: input should be {kinds}{more}"
     message = first["msg"].removeprefix("Value error, ")
     if first["type"] == "value_error":
-        return (f"{key}: {message}" if key else message) + more
+        dot = "." if message.startswith("kind = ") else ": "
+        return (f"{key}{dot}{message}" if key else message) + more
     return f"{key} = {reprlib.repr(first['input'])}: {message[0].lower()}{message[1:]}{more}"
 
 
-def suggestion(location: tuple[int | str, ...], section: Any) -> str:
+def suggestion(location: tuple[int | str, ...], values: Mapping[str, Any]) -> str:
     """The nearest key people may have meant, in the same section or in another."""
     *sections, wrong = map(str, location)
+    kinds = MODELS[values.get("task", "translation")]
+    section = section_at(sections, kinds, values)
     close = difflib.get_close_matches(wrong, section.model_fields, n=1)
     if close:
         return f"; did you mean {'.'.join([*sections, close[0]])}?"
     if sections == ["model"]:
-        for kind, model in MODELS.items():
+        for kind, model in kinds.items():
             if wrong in model.model_fields:
                 return f'; it is for model.kind = "{kind}"'
     for name, field in Recipe.model_fields.items():
-        kinds = [field.annotation, *get_args(field.annotation)]
-        if any(wrong in getattr(kind, "model_fields", {}) for kind in kinds):
+        known = [field.annotation, *get_args(field.annotation)]
+        if any(wrong in getattr(each, "model_fields", {}) for each in known):
             return f"; did you mean {name}.{wrong}?"
     return f"; known here: {', '.join(section.model_fields)}"
+
+
+def section_at(
+    sections: list[str], kinds: Mapping[str, type[BaseModel]], values: Mapping[str, Any]
+) -> type[BaseModel]:
+    """The part of the schema that a complaint is about."""
+    match sections:
+        case []:
+            return Recipe
+        case ["model"]:
+            return kinds[values.get("model", {}).get("kind", next(iter(kinds)))]
+    section: Any = Recipe.model_fields[sections[0]].annotation
+    return section  # type: ignore[no-any-return]

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from regard.errors import RequestError
-from regard.text.tokenizer import END, PAD, START, UNKNOWN
+from regard.text.tokenizer import Specials
 
 if TYPE_CHECKING:
     from regard.decode.contract import Filter
@@ -47,13 +47,13 @@ class Search:
             if not holds:
                 raise RequestError(f"{sentence}; see `regard translate --help`")
 
-    def filters(self) -> "list[Filter]":
+    def filters(self, specials: Specials) -> "list[Filter]":
         """In the order they apply: what may be said at all, then how boldly it is drawn."""
         from regard.decode import filters  # PyTorch, which not every engine needs
 
-        chosen = [filters.forbid([PAD, UNKNOWN, START])]
+        chosen = [filters.forbid(specials.never)]
         if self.min_length:
-            chosen.append(filters.min_length(self.min_length, END))
+            chosen.append(filters.min_length(self.min_length, specials.end))
         if self.no_repeat_ngram:
             chosen.append(filters.no_repeat_ngram(self.no_repeat_ngram))
         if self.temperature is not None:

@@ -17,7 +17,7 @@ from regard.errors import RequestError
 from regard.hypothesis import Hypothesis
 from regard.search import Search
 from regard.text.segments import segments
-from regard.text.tokenizer import END, Tokenizers
+from regard.text.tokenizer import Tokenizers
 
 if TYPE_CHECKING:
     from regard.inspect.maps import Maps
@@ -113,11 +113,12 @@ class Translator:
         from regard.machine import choose_device
 
         run = Run.open(folder)
-        recipe = run.recipe()
+        recipe = run.recipe_for("translation")
         tokenizers = run.tokenizers()
         model = run.model(tokenizers).to(choose_device(device))
         search = Search(**recipe.decode.model_dump())
-        return cls(lambda: model, Native(model), tokenizers, search, recipe.data.max_length - 1)
+        engine = Native(model, tokenizers.target.specials)
+        return cls(lambda: model, engine, tokenizers, search, recipe.data.max_length - 1)
 
     @property
     def model(self) -> "Model":
@@ -182,10 +183,12 @@ class Translator:
         """Every attention weight behind an output, by one recorded pass."""
         from regard.inspect.maps import attention_maps
 
+        specials = self.tokenizers.target.specials
         return attention_maps(
             self.model,
-            [*self.tokenizers.source.encode(source)[: self.limit], END],
-            [*self.tokenizers.target.encode(output), END],
+            [*self.tokenizers.source.encode(source)[: self.limit], specials.end],
+            [*self.tokenizers.target.encode(output), specials.end],
+            specials.start,
         )
 
     def align(self, source: str, output: str) -> Alignment:

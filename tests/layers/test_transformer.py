@@ -169,7 +169,7 @@ def test_the_gradients_of_blocks(
     check_gradients(decoder, x, memory, memory_mask=mask, rotation=rotation)
 
 
-@pytest.mark.parametrize("activation", ["relu", "gelu", "swiglu"])
+@pytest.mark.parametrize("activation", ["relu", "gelu", "gelu_tanh", "swiglu"])
 def test_the_feed_forward_layer_is_its_formula(
     random_weights: Randomise, activation: Activation
 ) -> None:
@@ -180,6 +180,9 @@ def test_the_feed_forward_layer_is_its_formula(
         hidden = inner.clamp(min=0)
     elif activation == "gelu":
         hidden = inner * (1 + torch.erf(inner / 2**0.5)) / 2
+    elif activation == "gelu_tanh":
+        bent = (2 / torch.pi) ** 0.5 * (inner + 0.044715 * inner**3)
+        hidden = inner * (1 + bent.tanh()) / 2
     else:
         hidden = inner[..., :20] * inner[..., :20].sigmoid() * inner[..., 20:]
     assert_close(layer(x), hidden @ layer.outer.weight.T + layer.outer.bias)

@@ -5,16 +5,19 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.testing import assert_close
 from transformers import MarianConfig, MarianMTModel
 
 from regard.data.batch import batch_pairs, batch_sources
 from regard.decode import collect
-from regard.layers.attention import MultiHeadAttention
+from regard.engines import settings
+from regard.engines.renaming import stream_order, to_theirs
 from regard.layers.cross_entropy import smoothed_cross_entropy
+from regard.layers.positions import sinusoids
 from regard.models.transformer import Transformer
 from regard.objectives import translation
+from regard.text.tokenizer import Specials
 
 Build = Callable[..., Transformer]
 PAD, START, END = 0, 2, 3
@@ -22,73 +25,24 @@ SOURCES = [[5, 9, 12, 7, 7, 21, 3], [8, 3], [11, 4, 6, 3]]
 TARGETS = [[6, 6, 13, 3], [20, 9, 4, 17, 8, 3], [3]]
 
 
-def linear(name: str, weight: Tensor, bias: Tensor) -> dict[str, Tensor]:
-    return {f"{name}.weight": weight, f"{name}.bias": bias}
-
-
-def attention(name: str, module: MultiHeadAttention) -> dict[str, Tensor]:
-    weights, biases = module.in_projection.weight.chunk(3), module.in_projection.bias.chunk(3)
-    out = module.out_projection
-    tensors = linear(f"{name}.out_proj", out.weight, out.bias)
-    for part, weight, bias in zip("qkv", weights, biases, strict=True):
-        tensors |= linear(f"{name}.{part}_proj", weight, bias)
-    return tensors
-
-
 def marian_tensors(model: Transformer) -> dict[str, Tensor]:
     """Our weights under Marian's names, or our gradients once they stand in their place."""
-    tensors = {"model.shared.weight": model.target_embedding.weight}
-    for side, blocks in (("encoder", model.encoder), ("decoder", model.decoder)):
-        for number, block in enumerate(blocks):
-            name = f"model.{side}.layers.{number}"
-            inner, outer = block.feed_forward.inner, block.feed_forward.outer
-            tensors |= attention(f"{name}.self_attn", block.self_attention)
-            tensors |= linear(f"{name}.fc1", inner.weight, inner.bias)
-            tensors |= linear(f"{name}.fc2", outer.weight, outer.bias)
-            norms = {
-                "self_attn_layer_norm": block.self_attention_residual,
-                "final_layer_norm": block.feed_forward_residual,
-            }
-            if side == "decoder":
-                tensors |= attention(f"{name}.encoder_attn", block.cross_attention)
-                norms["encoder_attn_layer_norm"] = block.cross_attention_residual
-            for norm, residual in norms.items():
-                normalise = residual.normalise
-                tensors |= linear(f"{name}.{norm}", normalise.weight, normalise.bias)
-    return tensors
+    return to_theirs(model.config, dict(model.named_parameters()))
 
 
 def copied(model: Transformer) -> MarianMTModel:
-    config = model.config
-    theirs = MarianMTModel(
-        MarianConfig(
-            vocab_size=model.output.out_features,
-            d_model=config.d_model,
-            encoder_layers=config.encoder_layers,
-            decoder_layers=config.decoder_layers,
-            encoder_ffn_dim=config.d_ff,
-            decoder_ffn_dim=config.d_ff,
-            encoder_attention_heads=config.num_heads,
-            decoder_attention_heads=config.num_heads,
-            activation_function=config.activation,
-            scale_embedding=True,
-            max_position_embeddings=64,
-            pad_token_id=PAD,
-            eos_token_id=END,
-            decoder_start_token_id=START,
-            forced_eos_token_id=None,
-            dropout=0.0,
-        )
-    ).to(model.output.weight.dtype)
-    named = dict(theirs.named_parameters())
-    positions = {name for name in named if "embed_positions" in name}
-    assert isinstance(model.positions, nn.Module)
+    vocabulary = model.output.out_features
+    values = settings.marian(model.config, vocabulary, vocabulary, Specials())
+    theirs = MarianMTModel(MarianConfig(**{**values, "dropout": 0.0}))
+    theirs = theirs.to(model.output.weight.dtype)
+    named = {name: each for name, each in theirs.named_parameters() if each.requires_grad}
     with torch.no_grad():
-        for name in positions:
-            # Marian puts all sines first and all cosines after them; the order is a convention.
-            named[name].copy_(model.positions(0, 64, named[name]))
+        for stack in (theirs.model.encoder, theirs.model.decoder):
+            # Made in float32, whatever the model computes in.
+            weight = stack.embed_positions.weight
+            weight.copy_(sinusoids(*weight.shape)[:, stream_order(model.config)])
         ours = marian_tensors(model)
-        assert ours.keys() == named.keys() - positions
+        assert ours.keys() == named.keys()
         for name, tensor in ours.items():
             named[name].copy_(tensor)
     return theirs.eval()

@@ -191,7 +191,7 @@ def test_threads_end_when_told() -> None:
 
 
 def test_an_answer_is_the_same_in_any_company(live: Live) -> None:
-    """Needles alone and among up to 64 others: texts, and with `explain` every bit of the numbers."""
+    """Needles alone and among up to 60 others: every text, and every bit of the numbers."""
     draw = random.Random(1)
     letters = "abcdeghiklnopqrstuvxz ,"
     texts = ["".join(draw.choices(letters, k=draw.randint(1, 30))) for _ in range(60)]

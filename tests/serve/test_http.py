@@ -151,11 +151,9 @@ def test_a_long_body_is_refused_before_it_is_read(quick: Live) -> None:
 def test_an_endless_body_is_cut_off(quick: Live) -> None:
     with connection(quick) as sock:
         sock.sendall(head("/translate", "Transfer-Encoding: chunked"))
-        sent = 0
-        with pytest.raises(OSError):
-            while sent < 5_000_000:
-                sock.sendall(b"1000\r\n" + b"x" * 4096 + b"\r\n")
-                sent += 4096
+        chunk = b"1000\r\n" + b"x" * 4096 + b"\r\n"
+        with pytest.raises((BrokenPipeError, ConnectionResetError)):
+            sock.sendall(chunk * 5000)
 
 
 @pytest.mark.parametrize(

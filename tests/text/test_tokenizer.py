@@ -271,7 +271,7 @@ HOSTILE = [
 def test_a_hostile_file_is_refused_in_a_sentence(harm: Callable[[dict[str, Any]], None]) -> None:
     document = json.loads(TRAINED["bpe"].to_json())
     harm(document)
-    with pytest.raises(RunError, match=r"^run/tokenizer.json: not a tokenizer that regard wrote"):
+    with pytest.raises(RunError, match=r"^run/tokenizer.json: not a tokenizer that regard "):
         Tokenizer.from_json(json.dumps(document), "run/tokenizer.json")
 
 

@@ -38,7 +38,7 @@ def told(losses: Iterator[float], average: float) -> Callable[..., Validation]:
     def validate(model: Any, data: Any, step: int, batch_tokens: int) -> Validation:
         loss = average if step in seen else next(losses)
         seen.add(step)
-        return Validation(step, loss, 1.0, 1.0, ())
+        return Validation(step, loss, {"bleu": 1.0, "chrf": 1.0})
 
     return validate
 
@@ -113,7 +113,8 @@ def test_a_run_that_was_averaged_goes_on_from_what_it_kept(
 
 
 def test_a_validation_that_is_not_finite_is_beaten_by_any_other() -> None:
-    burst, fine = Validation(1, math.nan, 9.0, 9.0, ()), Validation(2, 5.0, 1.0, 1.0, ())
+    burst = Validation(1, math.nan, {"bleu": 9.0, "chrf": 9.0})
+    fine = Validation(2, 5.0, {"bleu": 1.0, "chrf": 1.0})
     for metric in ("loss", "bleu", "chrf"):
         assert judge.better(fine, burst, metric)
         assert not judge.better(burst, fine, "loss")
@@ -139,7 +140,7 @@ def test_patience_ends_a_run_that_no_longer_improves(
 
     def validate(model: Any, data: Any, step: int, batch_tokens: int) -> Validation:
         loss, score = next(told_scores, (99.0, 0.0))
-        return Validation(step, loss, score, score, ())
+        return Validation(step, loss, {"bleu": score, "chrf": score})
 
     monkeypatch.setattr(judge, "validate", validate)
     settings = ("train.eval_every=2", f"train.metric={metric}", "train.average=1")

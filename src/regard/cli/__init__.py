@@ -12,8 +12,8 @@ from regard.errors import RegardError
 app = App(
     name="regard",
     help=(
-        "Train a translator on your own sentence pairs, look at what it attends to, "
-        "and put it to work.\n\n"
+        "Train translators and other sequence models on your own data, look at what they attend "
+        "to, and put them to work.\n\n"
         "Every command takes --debug, which shows where an error came from."
     ),
     version=lambda: version("regard"),
@@ -21,22 +21,31 @@ app = App(
 )
 COMMANDS = {
     "demo": "Train the built-in French–English translator and look at it, in minutes.",
-    "train": """Train a translator from sentence pairs or a recipe; goes on where it stopped.
+    "train": """Train a model from your data or a recipe; goes on where it stopped.
 
-    Two ways to start: `regard train --pairs train.en train.de`, with sizes chosen for your data,
-    or `regard train RECIPE.toml`, with everything written down. Ctrl-C saves and stops.
+    Two ways to start: `regard train --pairs train.en train.de` (or --text, --labelled, --tagged),
+    with sizes chosen for your data, or `regard train RECIPE.toml`, with everything written down.
+    Ctrl-C saves and stops.
     """,
     "translate": "Translate texts, or every line of standard input.",
-    "evaluate": "Score a run: BLEU, chrF, TER, exact matches.",
+    "generate": "Continue a text with a language model.",
+    "score": "How likely a language model holds a text, token by token.",
+    "classify": "Label texts with a classifier.",
+    "tag": "Label the words of sentences with a tagger.",
+    "fill": "Fill in what is masked in a text.",
+    "embed": "Vectors of texts, from any model that reads them.",
+    "evaluate": "Score a run: BLEU, chrF, TER, exact matches; accuracy and F1; perplexity.",
     "attend": "Show which source words each word of a translation looks at.",
     "serve": "Answer translation requests over HTTP, as existing clients send them.",
-    "export": "Write a run in the form of another program: CTranslate2.",
+    "export": "Write a run in the form of another program: CTranslate2, Hugging Face.",
+    "import": "Make a run of a model that Hugging Face's transformers saved.",
     "show": "Sizes, parameters, scores and provenance of a run or a recipe.",
     "plan": "Memory, speed and time of training a recipe, on this machine or on any other.",
     "doctor": "What this machine can do, and what regard will use of it.",
 }
 for _order, (_name, _help) in enumerate(COMMANDS.items()):
-    app.command(f"regard.cli.{_name}:{_name}", name=_name, help=_help, sort_key=_order)
+    _place = "imports:import_run" if _name == "import" else f"{_name}:{_name}"
+    app.command(f"regard.cli.{_place}", name=_name, help=_help, sort_key=_order)
 INSPECT = {
     "gradients": "Show how far back a recurrent decoder feels its losses.",
 }

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from regard.evaluate.validation import Validation
-    from regard.training.events import DataReady, Estimate, Event, Finished
+    from regard.training.events import DataReady, Estimate, Event, ExamplesReady, Finished
     from regard.training.loop import StepReport
 
 PLAIN_SECONDS = 30.0
@@ -96,6 +96,8 @@ class TrainingScreen:
                 self.line(("warning: " if event.warning else "") + event.text, style)
             case events.DataReady():
                 self.data(event)
+            case events.ExamplesReady():
+                self.examples(event)
             case events.Estimate():
                 self.estimate(event)
             case events.Resumed():
@@ -119,6 +121,14 @@ class TrainingScreen:
         for name, report in (("train", ready.train_report), ("valid", ready.valid_report)):
             for line in report.lines()[1:] if report else []:
                 self.line(f"  {name}: {line}", "yellow")
+
+    def examples(self, ready: "ExamplesReady") -> None:
+        padding = f", {ready.padding:.1%} padding" if ready.padding else ""
+        self.line(
+            f"{ready.train:,} {ready.unit} to learn from, {ready.valid:,} to validate{padding}."
+        )
+        for remark in ready.remarks:
+            self.line(f"  {remark}", "yellow")
 
     def estimate(self, plan: "Estimate") -> None:
         self.expected = plan
@@ -178,9 +188,9 @@ class TrainingScreen:
         return Run.open(self.out).recipe().train.steps
 
     def validation(self, found: "Validation") -> None:
-        scores = f"loss {found.loss:.3f}  perplexity {found.perplexity:.2f}"
-        if found.bleu is not None and found.chrf is not None:
-            scores += f"  BLEU {found.bleu:.1f}  chrF {found.chrf:.1f}"
+        from regard.evaluate.validation import told
+
+        scores = "  ".join([f"loss {found.loss:.3f}", *told(found.scores)])
         self.line(
             f"step {found.step:,}  {scores}" + ("  best so far" if found.best else ""), "bold"
         )
@@ -190,13 +200,15 @@ class TrainingScreen:
 
     def finished(self, end: "Finished") -> None:
         self.close()
+        from regard.checkpoint import Run, commands_for
+
         why = "stopped getting better" if end.early else "done"
         self.line(
             f"Training {why} after {end.step:,} updates in {duration(end.seconds)}"
             + (f"; the last {end.averaged} checkpoints are averaged" if end.averaged else "")
             + f". The run is in {end.folder}."
         )
-        self.line(f'Try: regard translate {end.folder} "…"')
+        self.line(f"Try: {commands_for(Run.open(end.folder).recipe().task, end.folder)[0]}")
 
     def close(self) -> None:
         if self.bar is not None:
@@ -205,4 +217,5 @@ class TrainingScreen:
 
 
 def shortened(text: str, width: int = 110) -> str:
+    text = " ".join(text.split())
     return text if len(text) <= width else text[: width - 1] + "…"

@@ -20,6 +20,8 @@ def evaluate(
     *,
     source: Path | None = None,
     reference: Path | None = None,
+    data: Annotated[tuple[Path, ...], Parameter(consume_multiple=True)] = (),
+    picture: Path | None = None,
     beam_size: int | None = None,
     length_penalty: float | None = None,
     bootstrap: int = 1000,
@@ -40,6 +42,10 @@ def evaluate(
         Sentences to translate, one a line; may be .gz.
     reference
         Their translations, line by line.
+    data
+        For a run that is no translator: labelled texts, tagged sentences or running text.
+    picture
+        With --data and labels: a file for the picture of which labels are confused.
     beam_size
         Hypotheses kept alive; by default the recipe's.
     length_penalty
@@ -61,6 +67,12 @@ def evaluate(
     from regard.evaluate.scores import corpus_scores
     from regard.tasks import Translator
 
+    if data:
+        from regard.cli.evaluate_data import evaluate_data
+
+        evaluate_data(run, data, picture, bootstrap, as_json)
+        return
+    check_translator(run)
     sources, references, name = test_pairs(run, source, reference)
     translator = Translator.load(run, engine=engine, int8=int8)
     search = translator.search
@@ -77,6 +89,14 @@ def evaluate(
         hypotheses, references, bootstrap=bootstrap, language=target_language(run)
     )
     report(name, scores, len(sources), seconds, search.beam_size, as_json)
+
+
+def check_translator(run: Path) -> None:
+    from regard.checkpoint import Run
+    from regard.errors import RequestError
+
+    if (task := Run.open(run).recipe().task) != "translation":
+        raise RequestError(f"{run}: a run of task {task}; give its test files with --data")
 
 
 def test_pairs(

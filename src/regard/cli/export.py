@@ -4,7 +4,9 @@ from pathlib import Path
 from typing import Literal
 
 
-def export(run: Path, out: Path, /, *, to: Literal["ctranslate2"], int8: bool = False) -> None:
+def export(
+    run: Path, out: Path, /, *, to: Literal["ctranslate2", "huggingface"], int8: bool = False
+) -> None:
     """Write a run in the form of another program.
 
     Parameters
@@ -15,24 +17,33 @@ def export(run: Path, out: Path, /, *, to: Literal["ctranslate2"], int8: bool = 
         The folder to write; it must not exist or be empty.
     to
         ctranslate2: weights, vocabularies, our tokenizer and regard.json.
+        huggingface: what transformers loads with from_pretrained, as Marian, GPT-2 or BERT.
     int8
-        Weights as whole numbers of eight bits: a quarter of the size.
+        For ctranslate2, weights as whole numbers of eight bits: a quarter of the size.
     """
     from regard.cli.display import say
-    from regard.engines.ctranslate2 import require_package
-    from regard.errors import RunError
+    from regard.errors import RequestError, RunError
 
-    require_package()
-    from regard.engines.conversion import convert
-
+    if int8 and to != "ctranslate2":
+        raise RequestError(f"--int8 is for ctranslate2, not for {to}; leave it out")
     try:
         if out.is_dir() and any(out.iterdir()):
             raise RunError(f"{out}: is there already and not empty; choose another folder")
-        convert(run, out, int8)
+        if to == "huggingface":
+            from regard.engines.huggingface import export_run
+
+            export_run(run, out)
+        else:
+            from regard.engines.ctranslate2 import require_package
+
+            require_package()
+            from regard.engines.conversion import convert
+
+            convert(run, out, int8)
     except OSError as error:
         raise RunError(
             f"{out}: cannot be written ({error.strerror}); nothing is left behind, "
             "put that right and run the same command"
         ) from None
-    size = sum(file.stat().st_size for file in out.iterdir())
+    size = sum(file.stat().st_size for file in out.rglob("*") if file.is_file())
     say(f"Wrote {out} for {to}, {size / 1e6:.1f} MB.")

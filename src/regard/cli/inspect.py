@@ -73,7 +73,7 @@ def measure(folder: Path, sentences: int) -> "GradientFlow":
     from regard.training.held_out import held_out_batches
 
     run = Run.open(folder)
-    if (kind := run.recipe().model.kind) != "recurrent":
+    if (kind := run.recipe_for("translation").model.kind) != "recurrent":
         raise RequestError(f"{folder}: a {kind} has no recurrent states; name recurrent runs")
     model = run.model(run.tokenizers())
     batches = list(held_out_batches(run, sentences))

@@ -72,7 +72,7 @@ def survey_if_there(recipe: "Recipe") -> "Survey | None":
     from regard.training.prepare import corpus, survey
 
     files = recipe.data.paths("train")
-    if not all(file.exists() for file in files):
+    if recipe.task != "translation" or not all(file.exists() for file in files):
         return None
     if sum(file.stat().st_size for file in files) > 1e8:
         say("Reading the pairs …")

@@ -28,10 +28,11 @@ def show(what: Path, /, *, as_json: Annotated[bool, Parameter(name="--json")] = 
         run = Run.open(what)
         recipe, info = run.recipe(), run.info()
         vocabulary = len(run.tokenizers().target) if run.has_tokenizers() else None
+        labels = run.labels() if run.labels_path.exists() else []
         steps = [int(path.stem.partition("-")[2]) for path in run.checkpoints()]
     else:
-        recipe, info, vocabulary, steps = read(what), {}, None, []
-    facts = gather(recipe, info, vocabulary, steps)
+        recipe, info, vocabulary, labels, steps = read(what), {}, None, [], []
+    facts = gather(recipe, info, vocabulary, labels, steps)
     if as_json:
         results(json.dumps(facts, indent=2, ensure_ascii=False))
         return
@@ -42,11 +43,16 @@ def show(what: Path, /, *, as_json: Annotated[bool, Parameter(name="--json")] = 
 
 
 def gather(
-    recipe: "Recipe", info: dict[str, Any], vocabulary: int | None, steps: list[int]
+    recipe: "Recipe",
+    info: dict[str, Any],
+    vocabulary: int | None,
+    labels: list[str],
+    steps: list[int],
 ) -> dict[str, Any]:
     from regard.checkpoint import num_parameters
 
     data = recipe.data
+    head = recipe.labels_with
     size = vocabulary or recipe.tokenizer.vocabulary_size
     return {
         "task": recipe.task,
@@ -55,8 +61,9 @@ def gather(
         "model": recipe.model.summary(),
         "vocabulary": f"{recipe.tokenizer.kind}, "
         + (f"{size:,} pieces" if vocabulary else f"up to {size:,} pieces")
-        + (", joint" if recipe.tokenizer.joint else " a side"),
-        "parameters": num_parameters(recipe, size, size),
+        + sides(recipe),
+        "labels": labels,
+        "parameters": num_parameters(recipe, size, max(2, len(labels)) if head else size),
         "updates": f"{info['step']:,}" if info else f"up to {recipe.train.steps:,}",
         "checkpoints": steps,
         "training": f"{info['seconds'] / 60:.1f} min on {info['machine']}" if info else None,
@@ -64,6 +71,12 @@ def gather(
         "made by": f"regard {info['regard']}, torch {info['torch']}" if info else None,
         "recipe": recipe.model_dump(mode="json", exclude_none=True),
     }
+
+
+def sides(recipe: "Recipe") -> str:
+    if recipe.task != "translation":
+        return ""
+    return ", joint" if recipe.tokenizer.joint else " a side"
 
 
 def line(value: Any) -> str:

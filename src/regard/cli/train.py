@@ -1,39 +1,78 @@
-"""regard train: from sentence pairs, or from a recipe, to a run folder."""
+"""regard train: from data, or from a recipe, to a run folder."""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 if TYPE_CHECKING:
     from regard.recipe import Recipe
 
+Files = Annotated[tuple[Path, ...], Parameter(consume_multiple=True)]
+
+
+@dataclass
+class DataFlags:
+    """What to learn from, where no recipe says it; one of the first four.
+
+    Parameters
+    ----------
+    pairs
+        Sentences and their translations: two files with a sentence a line, or one .tsv or .jsonl.
+    text
+        Running text for a language model: files of plain text, or a .jsonl with "text".
+    labelled
+        Texts and their labels for a classifier: a .tsv of label, tab, text, or a .jsonl.
+    tagged
+        Sentences whose words have labels for a tagger: CoNLL columns, or CoNLL-U.
+    valid
+        The same for validation; without it a share of the data is held out.
+    languages
+        With --pairs: two language codes, where the file names do not tell them.
+    """
+
+    pairs: Files = ()
+    text: Files = ()
+    labelled: Files = ()
+    tagged: Files = ()
+    valid: Files = ()
+    languages: tuple[str, str] | None = None
+
+    def given(self) -> list[tuple[str, tuple[Path, ...]]]:
+        """The tasks that files are given for, and their files."""
+        found = {
+            "translation": self.pairs,
+            "language-model": self.text,
+            "classification": self.labelled,
+            "tagging": self.tagged,
+        }
+        return [(task, files) for task, files in found.items() if files]
+
 
 def train(
     recipe: Path | None = None,
     /,
     *,
-    pairs: Annotated[tuple[Path, ...], Parameter(consume_multiple=True)] = (),
-    valid: Annotated[tuple[Path, ...], Parameter(consume_multiple=True)] = (),
-    languages: tuple[str, str] | None = None,
+    data: Annotated[DataFlags | None, Parameter(name="*")] = None,
+    task: str | None = None,
+    from_run: Annotated[Path | None, Parameter(name="--from")] = None,
     out: Path | None = None,
     processes: int | None = None,
     settings: Annotated[tuple[str, ...], Parameter(name="--set")] = (),
 ) -> None:
-    """Train a translator.
+    """Train a model.
 
     Parameters
     ----------
     recipe
         A recipe file (TOML).
-    pairs
-        Two files with a sentence a line, or one .tsv or .jsonl; each may be .gz.
-    valid
-        The same for validation; without it a share of the pairs is held out.
-    languages
-        Two language codes, where the file names do not tell them.
+    task
+        With --text: masked-language-model, if it is not to be a language model.
+    from_run
+        A finished run to begin from, such as a masked language model for a classifier.
     out
-        The run folder; by default runs/ and the name of the recipe or the languages.
+        The run folder; by default runs/ and the name of the recipe, the languages or the task.
     processes
         Processes of this machine that share each update; by default as many as pays off.
     settings
@@ -42,50 +81,84 @@ def train(
     from regard.cli.display import show_training
     from regard.training.run import training_run
 
+    if from_run is not None:
+        settings = (*settings, f"train.from_run={from_run}")
     if processes is not None:
         settings = (*settings, f"train.processes={processes}")
-    chosen, out = choose(recipe, pairs, valid, languages, out, settings)
+    chosen, out = choose(recipe, data or DataFlags(), task, out, settings)
     show_training(training_run(chosen, out), out)
 
 
 def choose(
     path: Path | None,
-    pairs: tuple[Path, ...],
-    valid: tuple[Path, ...],
-    languages: tuple[str, str] | None,
+    flags: DataFlags,
+    task: str | None,
     out: Path | None,
     settings: tuple[str, ...],
 ) -> tuple["Recipe", Path]:
     """The recipe and the folder that the command line asks for."""
-    from regard.data.corpus import language_codes
     from regard.errors import RecipeError
     from regard.recipe import override, parse, read
-    from regard.training.sizes import suggest
 
-    if (path is None) == (not pairs):
-        raise RecipeError("give either a recipe file or --pairs; see `regard train --help`")
+    given = flags.given()
+    if (path is None) == (not given) or len(given) > 1:
+        raise RecipeError(
+            "give either a recipe file or --pairs, --text, --labelled or --tagged; "
+            "see `regard train --help`"
+        )
     if path is not None:
-        if valid or languages:
+        if flags.valid or flags.languages or task:
             raise RecipeError(
-                "--valid and --languages belong to --pairs; with a recipe, use --set data.valid=…"
+                "--valid, --languages and --task belong to data on the command line; "
+                "with a recipe, use --set data.valid=…"
             )
         return read(path, settings), out or Path("runs", path.stem)
-    codes = languages or language_codes(pairs)
-    out = out or Path("runs", "-".join(codes) if codes else "translator")
-    data = {
-        "train": [str(file) for file in pairs],
-        "valid": [str(file) for file in valid],
-        **({"languages": list(codes)} if codes else {}),
-    }
+    wanted = task_of(given[0][0], task)
+    data, name = data_of(wanted, given[0][1], flags)
+    out = out or Path("runs", name)
     started = out / "recipe.toml"
     if started.exists():
         # The sizes were chosen when the run began; only what the person types may differ.
         values = read(started).model_dump(mode="json", exclude_none=True)
         values["data"] |= {**data, "folder": "."}
         return parse(override(values, settings), "command line"), out
-    values, reasons = suggest(data)
-    from regard.cli.display import say
+    return suggested(wanted, data, settings), out
 
+
+def task_of(found: str, asked: str | None) -> str:
+    from regard.errors import RecipeError
+
+    if asked in (None, found):
+        return found
+    if found == "language-model" and asked == "masked-language-model":
+        return asked
+    raise RecipeError(f"--task {asked}: does not fit the data, which is for {found}")
+
+
+def data_of(task: str, files: tuple[Path, ...], flags: DataFlags) -> tuple[dict[str, Any], str]:
+    """The [data] section, and a name for the run."""
+    from regard.data.corpus import language_codes
+
+    data: dict[str, Any] = {
+        "train": [str(file) for file in files],
+        "valid": [str(file) for file in flags.valid],
+    }
+    if task != "translation":
+        return data, task
+    codes = flags.languages or language_codes(files)
+    if codes:
+        data["languages"] = list(codes)
+    return data, "-".join(codes) if codes else "translator"
+
+
+def suggested(task: str, data: dict[str, Any], settings: tuple[str, ...]) -> "Recipe":
+    from regard.cli.display import say
+    from regard.recipe import override, parse
+    from regard.training.sizes import suggest
+
+    # What is asked for may change how the data is read.
+    asked = override({"task": task, "data": data}, settings)
+    values, reasons = suggest(asked["data"], task)
     for reason in reasons:
         say(f"  {reason}")
-    return parse(override(values, settings), "command line"), out
+    return parse(override({"task": task, **values}, settings), "command line")

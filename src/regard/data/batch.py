@@ -8,7 +8,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from regard.text.tokenizer import PAD, START
+from regard.text.tokenizer import PAD
+from regard.text.tokenizer import START as START
 
 Ids = Sequence[int] | NDArray[np.int64]
 
@@ -40,9 +41,52 @@ class Batch:
         )
 
 
-def pad(rows: Sequence[Ids]) -> Tensor:
-    """Rows of ids side by side, PAD to the right of the shorter ones."""
-    table = np.full((len(rows), max(len(row) for row in rows)), PAD, dtype=np.int64)
+@dataclass(frozen=True)
+class Recall:
+    """What was read before each row of a batch, and where to note what was read after it. A place
+    that nothing is known of is the beginning of a text.
+    """
+
+    states: dict[int, Tensor]  # [P, d] for each place
+    begins: list[int]
+    ends: list[int]
+
+    def before(self, like: Tensor) -> Tensor | None:
+        """[B, P, d] on the device of `like`, or None if all rows begin here."""
+        known = [self.states.get(place) for place in self.begins]
+        some = next((state for state in known if state is not None), None)
+        if some is None:
+            return None
+        rows = [torch.zeros_like(some) if state is None else state for state in known]
+        return torch.stack(rows).to(like.device)
+
+    def keep(self, states: Tensor) -> None:
+        """[B, P, d] after the last token. What is not finite must not spoil all that follows."""
+        finite = torch.nan_to_num(states.detach(), 0.0, 0.0, 0.0)
+        self.states.update(zip(self.ends, finite.unbind(), strict=True))
+
+
+@dataclass(frozen=True)
+class TextBatch:
+    """Running text: `labels` is what follows each token."""
+
+    tokens: Tensor  # [B, T]
+    labels: Tensor  # [B, T]
+    recall: Recall | None = None
+
+    def to(self, device: torch.device) -> "TextBatch":
+        if device.type == "cpu":
+            return self
+        return TextBatch(
+            self.tokens.to(device, non_blocking=True),
+            self.labels.to(device, non_blocking=True),
+            self.recall,
+        )
+
+
+def pad(rows: Sequence[Ids], filler: int = PAD) -> Tensor:
+    """Rows of ids side by side, PAD or another filler to the right of the shorter ones."""
+    table = np.full((len(rows), max(len(row) for row in rows)), filler, dtype=np.int64)
     for line, row in zip(table, rows, strict=True):
         line[: len(row)] = row
     return torch.from_numpy(table)
@@ -51,13 +95,14 @@ def pad(rows: Sequence[Ids]) -> Tensor:
 def batch_sources(sources: Sequence[Ids]) -> tuple[Tensor, Tensor]:
     """Padded sources and their mask; each source ends in END."""
     source = pad(sources)
-    return source, source != PAD
+    lengths = torch.tensor([len(row) for row in sources])
+    return source, torch.arange(source.size(1)) < lengths[:, None]
 
 
-def batch_pairs(sources: Sequence[Ids], targets: Sequence[Ids]) -> Batch:
+def batch_pairs(sources: Sequence[Ids], targets: Sequence[Ids], start: int = START) -> Batch:
     """Pairs whose sides both end in END."""
     source, source_mask = batch_sources(sources)
     labels = pad(targets)
-    target = torch.cat((torch.full_like(labels[:, :1], START), labels[:, :-1]), dim=1)
+    target = torch.cat((torch.full_like(labels[:, :1], start), labels[:, :-1]), dim=1)
     tokens = sum(map(len, sources)) + sum(map(len, targets))
     return Batch(source, source_mask, target, labels, tokens)

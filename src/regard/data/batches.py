@@ -3,12 +3,36 @@ is a pure function of (seed, epoch), so any step of any epoch can be reached wit
 """
 
 from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 Lengths = NDArray[np.int32]
 Indices = NDArray[np.int64]
+
+
+class Amounts(NamedTuple):
+    """What an epoch has a model do: tokens that are read and that are predicted, and among how
+    many others a token of each kind stands.
+    """
+
+    source_tokens: float
+    target_tokens: float
+    source_length: float
+    target_length: float
+
+
+class Order(Protocol):
+    """Which examples share a batch, in which order, and how large they are."""
+
+    def epoch(self, epoch: int) -> list[Indices]: ...
+    def padding(self) -> float: ...
+    def cells(self, rows: Indices) -> int: ...
+    def lengths(self, rows: Indices) -> Indices: ...
+    def tokens(self, rows: Indices) -> int: ...
+    def labels(self, rows: Indices) -> int: ...
+    def amounts(self) -> Amounts: ...
 
 
 @dataclass
@@ -41,14 +65,35 @@ class Batches:
 
     def padding(self, epoch: int = 0) -> float:
         """The share of an epoch's table cells that hold padding."""
-        cells = sum(
-            len(batch) * int(self.source_lengths[batch].max() + self.target_lengths[batch].max())
-            for batch in self.epoch(epoch)
+        batches = self.epoch(epoch)
+        return 1 - sum(map(self.tokens, batches)) / sum(map(self.cells, batches))
+
+    def cells(self, rows: Indices) -> int:
+        """Of a batch's tables, padding included."""
+        return len(rows) * int(self.source_lengths[rows].max() + self.target_lengths[rows].max())
+
+    def lengths(self, rows: Indices) -> Indices:
+        """Tokens of each row, both sides together."""
+        return self.source_lengths[rows].astype(np.int64) + self.target_lengths[rows]
+
+    def tokens(self, rows: Indices) -> int:
+        return int(self.lengths(rows).sum())
+
+    def labels(self, rows: Indices) -> int:
+        """How many tokens there are to predict."""
+        return int(self.target_lengths[rows].sum(dtype=np.int64))
+
+    def amounts(self) -> Amounts:
+        """A token of a long sentence stands among more."""
+        source, target = (
+            lengths.astype(np.float64) for lengths in (self.source_lengths, self.target_lengths)
         )
-        tokens = int(
-            self.source_lengths.sum(dtype=np.int64) + self.target_lengths.sum(dtype=np.int64)
+        return Amounts(
+            source.sum(),
+            target.sum(),
+            (source**2).sum() / source.sum(),
+            (target**2).sum() / target.sum(),
         )
-        return 1 - tokens / cells
 
 
 def cut(order: Indices, source: Lengths, target: Lengths, batch_tokens: int) -> list[Indices]:

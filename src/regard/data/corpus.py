@@ -6,6 +6,7 @@ cut at U+2028 and other characters, which would shift every later line against i
 
 from __future__ import annotations
 
+import bz2
 import difflib
 import gzip
 import hashlib
@@ -14,9 +15,10 @@ import os
 import re
 import zlib
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import closing, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from regard.errors import DataError
 
@@ -50,7 +52,7 @@ def read_pairs(paths: Sequence[Path], languages: tuple[str, str] | None = None) 
     check_files(paths)
     if len(paths) == 2:
         return _aligned(paths[0], paths[1])
-    if _kind(paths[0]) == ".tsv":
+    if kind_of(paths[0]) == ".tsv":
         return _from_columns(paths[0])
     return _from_objects(paths[0], languages or language_codes(paths))
 
@@ -63,8 +65,8 @@ def check_files(paths: Sequence[Path]) -> None:
             " or from one .tsv or .jsonl; give one or two files"
         )
     for path in paths:
-        _check_file(path)
-    tables = [path for path in paths if _kind(path) in _TABLES]
+        check_file(path)
+    tables = [path for path in paths if kind_of(path) in _TABLES]
     if len(paths) == 1 and not tables:
         raise DataError(
             f"{paths[0]}: one file of plain text holds no pairs;"
@@ -98,11 +100,12 @@ def held_out(source: str, seed: int, share: float) -> bool:
     return int.from_bytes(digest, "big") < share * 2**64
 
 
-def _kind(path: Path) -> str:
-    return Path(path.name.removesuffix(".gz")).suffix
+def kind_of(path: Path) -> str:
+    """The suffix that tells what a file holds, whether it is packed or not."""
+    return Path(path.name.removesuffix(".gz").removesuffix(".bz2")).suffix
 
 
-def _check_file(path: Path) -> None:
+def check_file(path: Path) -> None:
     try:
         status = path.stat()
     except FileNotFoundError:
@@ -137,12 +140,9 @@ def _unreadable(path: Path, error: OSError) -> DataError:
 def _raw_lines(path: Path) -> Generator[bytes]:
     """Lines as bytes, without line end or byte order mark; memory for one line only."""
     number, size = 0, 0
-    zipped = path.suffix == ".gz"
+    zipped = path.suffix in (".gz", ".bz2")
     try:
-        with (
-            path.open("rb") as raw,
-            gzip.GzipFile(fileobj=raw) if zipped else nullcontext(raw) as file,
-        ):
+        with path.open("rb") as raw, _unpacked(raw, path.suffix) as file:
             while line := file.readline(LONGEST_LINE_BYTES + 1):
                 number += 1
                 size += len(line)
@@ -160,12 +160,22 @@ def _raw_lines(path: Path) -> Generator[bytes]:
                 yield line.removesuffix(b"\n").removesuffix(b"\r")
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise DataError(
-            f"{path}:{number + 1}: damaged gzip ({error}); make or fetch the file again"
+            f"{path}:{number + 1}: damaged {'gzip' if path.suffix == '.gz' else 'bzip2'} ({error});"
+            " make or fetch the file again"
         ) from None
     except OSError as error:
         raise _unreadable(path, error) from None
     if number == 0:
         raise _empty(path)
+
+
+def _unpacked(raw: BinaryIO, suffix: str) -> AbstractContextManager[BinaryIO]:
+    match suffix:
+        case ".gz":
+            return gzip.GzipFile(fileobj=raw)  # type: ignore[return-value]
+        case ".bz2":
+            return bz2.BZ2File(raw)  # type: ignore[return-value]
+    return nullcontext(raw)
 
 
 def _check_growth(path: Path, number: int, size: int, packed_size: int) -> None:
@@ -187,7 +197,7 @@ def _decoded(line: bytes, path: Path, number: int) -> str:
         ) from None
 
 
-def _lines(path: Path) -> Iterator[tuple[str, str]]:
+def lines(path: Path) -> Iterator[tuple[str, str]]:
     """Each line with its place."""
     for number, line in enumerate(_raw_lines(path), start=1):
         yield _decoded(line, path, number), f"{path}:{number}"
@@ -225,7 +235,7 @@ def _uneven(source_path: Path, sources: int, target_path: Path, targets: int) ->
 
 
 def _from_columns(path: Path) -> Iterator[Pair]:
-    for line, place in _lines(path):
+    for line, place in lines(path):
         columns = line.split("\t")
         if len(columns) < 2 and line:
             raise DataError(
@@ -235,7 +245,7 @@ def _from_columns(path: Path) -> Iterator[Pair]:
 
 
 def _from_objects(path: Path, languages: tuple[str, str] | None) -> Iterator[Pair]:
-    for line, place in _lines(path):
+    for line, place in lines(path):
         if not line.strip():
             yield Pair("", "", place)
             continue

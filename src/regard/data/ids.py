@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from regard.data.batch import Batch, batch_pairs
 from regard.data.corpus import Pair
+from regard.data.on_disk import ID_TYPES, NewFile, damaged, id_type, mapped, publish
 from regard.data.sieve import Report, Sieve
 from regard.errors import RunError
 from regard.text.tokenizer import END, Tokenizer
@@ -31,7 +32,6 @@ CHECKED_ENTRIES = 1_000_000
 
 _FORMAT = 1
 _INDEX = np.dtype([("offset", "<i8"), ("source", "<i4"), ("target", "<i4")])
-_ID_TYPES = ("<u2", "<i4")
 
 
 def write_ids(
@@ -49,14 +49,13 @@ def write_ids(
     The files appear under their names only when all of them are complete and enough was kept.
     """
     sieve = Sieve(max_length, max_ratio)
-    largest = max(len(source_tokenizer), len(target_tokenizer))
-    dtype = _ID_TYPES[0] if largest <= 2**16 else _ID_TYPES[1]
+    dtype = id_type(max(len(source_tokenizer), len(target_tokenizer)))
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with ExitStack() as stack:
-            ids = stack.enter_context(_NewFile.create(folder / f"{name}.ids"))
-            index = stack.enter_context(_NewFile.create(folder / f"{name}.index"))
-            header = stack.enter_context(_NewFile.create(folder / f"{name}.json"))
+            ids = stack.enter_context(NewFile.create(folder / f"{name}.ids"))
+            index = stack.enter_context(NewFile.create(folder / f"{name}.index"))
+            header = stack.enter_context(NewFile.create(folder / f"{name}.json"))
             for chunk in _chunks(pairs):
                 rows = _encode(chunk, source_tokenizer, target_tokenizer, sieve)
                 _append(rows, ids, index, np.dtype(dtype))
@@ -72,7 +71,7 @@ def write_ids(
                 "sha256": {"ids": ids.digest.hexdigest(), "index": index.digest.hexdigest()},
             }
             header.write(json.dumps(facts, indent=2).encode())
-            _replace(folder, [ids, index, header])
+            publish(folder, [ids, index, header])
     except OSError as error:
         raise RunError(
             f"{folder / name}: the encoded text cannot be written ({error.strerror or error});"
@@ -103,8 +102,8 @@ class IdPairs:
                 " start the run again to encode it anew"
             ) from None
         facts = _checked_header(content, header_path)
-        index = _mapped(folder / f"{name}.index", _INDEX, facts["pairs"])
-        ids = _mapped(folder / f"{name}.ids", np.dtype(facts["dtype"]), facts["ids"])
+        index = mapped(folder / f"{name}.index", _INDEX, facts["pairs"])
+        ids = mapped(folder / f"{name}.ids", np.dtype(facts["dtype"]), facts["ids"])
         _check_index(index, len(ids), folder / f"{name}.index")
         return cls(
             source_tokenizer=facts["source_tokenizer"],
@@ -126,6 +125,9 @@ class IdPairs:
         begin += source_length
         return self._ids[begin : begin + length].astype(np.int64)
 
+    def batch(self, rows: npt.NDArray[np.int64]) -> Batch:
+        return batch_pairs([self.source(i) for i in rows], [self.target(i) for i in rows])
+
     @property
     def source_lengths(self) -> npt.NDArray[np.int32]:
         return np.asarray(self._index["source"])
@@ -133,52 +135,6 @@ class IdPairs:
     @property
     def target_lengths(self) -> npt.NDArray[np.int32]:
         return np.asarray(self._index["target"])
-
-
-class _NewFile:
-    """A file under a temporary name, with a running digest; removed unless it is published."""
-
-    def __init__(self, path: Path, file: BinaryIO) -> None:
-        self.path = path
-        self.part = path.with_name(f"{path.name}.part")
-        self.file = file
-        self.size = 0
-        self.digest = hashlib.sha256()
-
-    @classmethod
-    def create(cls, path: Path) -> Self:
-        return cls(path, path.with_name(f"{path.name}.part").open("wb"))
-
-    def write(self, content: bytes) -> None:
-        self.file.write(content)
-        self.digest.update(content)
-        self.size += len(content)
-
-    def finish(self) -> None:
-        self.file.flush()
-        os.fsync(self.file.fileno())
-        self.file.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.file.close()
-        self.part.unlink(missing_ok=True)
-
-
-def _replace(folder: Path, files: list[_NewFile]) -> None:
-    """Put the files in place, the header last and the old header gone before anything moves."""
-    for new in files:
-        new.finish()
-    files[-1].path.unlink(missing_ok=True)
-    for new in files:
-        os.replace(new.part, new.path)
-    directory = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)
 
 
 def _chunks(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
@@ -213,7 +169,7 @@ def _encode(
 
 
 def _append(
-    rows: list[tuple[list[int], list[int]]], ids: _NewFile, index: _NewFile, dtype: np.dtype[Any]
+    rows: list[tuple[list[int], list[int]]], ids: NewFile, index: NewFile, dtype: np.dtype[Any]
 ) -> None:
     begin = ids.size // dtype.itemsize
     entries = np.empty(len(rows), _INDEX)
@@ -226,17 +182,11 @@ def _append(
     index.write(entries.tobytes())
 
 
-def _damaged(path: Path, why: str) -> RunError:
-    return RunError(
-        f"{path}: damaged ({why}); delete it and start the run again to encode the text anew"
-    )
-
-
 def _checked_header(content: bytes, path: Path) -> dict[str, Any]:
     try:
         facts = json.loads(content)
     except (ValueError, RecursionError):
-        raise _damaged(path, "not valid JSON") from None
+        raise damaged(path, "not valid JSON") from None
     match facts:
         case {
             "format": int(version),
@@ -245,20 +195,10 @@ def _checked_header(content: bytes, path: Path) -> dict[str, Any]:
             "dtype": str(dtype),
             "source_tokenizer": str(),
             "target_tokenizer": str(),
-        } if version == _FORMAT and dtype in _ID_TYPES and 0 < pairs < ids:
+        } if version == _FORMAT and dtype in ID_TYPES and 0 < pairs < ids:
             checked: dict[str, Any] = facts
             return checked
-    raise _damaged(path, "not what regard writes")
-
-
-def _mapped(path: Path, dtype: np.dtype[Any], count: int) -> npt.NDArray[Any]:
-    try:
-        size = path.stat().st_size
-        if size != count * dtype.itemsize:
-            raise _damaged(path, f"{size} bytes instead of {count * dtype.itemsize}")
-        return np.memmap(path, dtype, mode="r", shape=(count,))
-    except OSError as error:
-        raise _damaged(path, error.strerror or str(error)) from None
+    raise damaged(path, "not what regard writes")
 
 
 def _check_index(index: npt.NDArray[Any], ids: int, path: Path) -> None:
@@ -269,9 +209,9 @@ def _check_index(index: npt.NDArray[Any], ids: int, path: Path) -> None:
         ends = begin + np.cumsum(part["source"].astype(np.int64) + part["target"])
         begins = np.concatenate(([begin], ends[:-1]))
         if min(part["source"].min(), part["target"].min()) < 1:
-            raise _damaged(path, "an entry without ids")
+            raise damaged(path, "an entry without ids")
         if not np.array_equal(begins, part["offset"]):
-            raise _damaged(path, "its entries do not follow each other")
+            raise damaged(path, "its entries do not follow each other")
         begin = int(ends[-1])
     if begin != ids:
-        raise _damaged(path, f"entries for {begin} ids instead of {ids}")
+        raise damaged(path, f"entries for {begin} ids instead of {ids}")

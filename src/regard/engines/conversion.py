@@ -4,13 +4,8 @@ The folder is complete: weights, vocabularies, our tokenizer files, and `regard.
 where it came from and how to search.
 """
 
-import errno
 import json
-import os
 import shutil
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -24,15 +19,21 @@ from ctranslate2.specs import (
 )
 from torch import nn
 
-from regard.checkpoint import SCRATCH, UMASK, Run, flush
+from regard.checkpoint import Run
 from regard.engines.ctranslate2 import FACTS, LAYOUT, fingerprint
-from regard.errors import RequestError, RunError
-from regard.text.tokenizer import Tokenizer, Tokenizers
+from regard.engines.folders import new_folder
+from regard.errors import RequestError
+from regard.text.tokenizer import Specials, Tokenizer, Tokenizers
 
 if TYPE_CHECKING:
     from regard.models.transformer import Transformer
 
-ACTIVATIONS = {"relu": Activation.RELU, "gelu": Activation.GELU, "swiglu": Activation.SWISH}
+ACTIVATIONS = {
+    "relu": Activation.RELU,
+    "gelu": Activation.GELU,
+    "gelu_tanh": Activation.GELUTanh,
+    "swiglu": Activation.SWISH,
+}
 # CTranslate2 looks sinusoidal positions up in a table, which has to end somewhere.
 POSITIONS = 4096
 
@@ -43,11 +44,16 @@ def convert(folder: Path, path: Path, int8: bool = False) -> None:
     Raises OSError where it cannot be written.
     """
     run = Run.open(folder)
-    recipe, tokenizers = run.recipe(), run.tokenizers()
+    recipe, tokenizers = run.recipe_for("translation"), run.tokenizers()
     if recipe.model.kind != "transformer":
         raise RequestError(
             f'{folder}: CTranslate2 runs no model of kind "{recipe.model.kind}", '
             "only a Transformer; use --engine torch"
+        )
+    if any(tokenizer.specials != Specials() for tokenizer in tokenizers):
+        raise RequestError(
+            f"{folder}: CTranslate2 is given regard's own tokenizers only, this one was imported; "
+            "use --engine torch"
         )
     model = cast("Transformer", run.model(tokenizers))
     positions = max(POSITIONS, recipe.data.max_length)
@@ -71,29 +77,6 @@ def convert(folder: Path, path: Path, int8: bool = False) -> None:
         for tokenizer in folder.glob("*tokenizer.json"):
             shutil.copyfile(tokenizer, scratch / tokenizer.name)
         (scratch / FACTS).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
-
-
-@contextmanager
-def new_folder(path: Path) -> Iterator[Path]:
-    """A folder to write into, which takes the name `path` when everything in it is on the disk."""
-    path = Path(os.path.abspath(path))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(prefix=SCRATCH, dir=path.parent))
-    try:
-        yield scratch
-        scratch.chmod(0o777 & ~UMASK)
-        for file in scratch.iterdir():
-            flush(file)
-        os.rename(scratch, path)
-        flush(path.parent)
-    except OSError as error:
-        if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
-            raise RunError(
-                f"{path}: is there already and not empty; choose another folder or remove it"
-            ) from None
-        raise
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def specification(model: "Transformer", tokenizers: Tokenizers, positions: int) -> Any:

@@ -14,7 +14,7 @@ from regard.decode.contract import Hypothesis, Step
 from regard.decode.sample import collect
 from regard.engines.batches import batches_by_length
 from regard.search import Search
-from regard.text.tokenizer import END, START
+from regard.text.tokenizer import Specials
 
 if TYPE_CHECKING:
     from regard.models import Model
@@ -26,13 +26,15 @@ Result = TypeVar("Result")
 BATCH_PIECES = 4096
 # Sentences, and hypotheses of all of them, that are translated together.
 BATCH_SENTENCES, BATCH_HYPOTHESES = 64, 512
+OURS = Specials()
 
 
 class Native:
     """The engine that is always there."""
 
-    def __init__(self, model: "Model") -> None:
+    def __init__(self, model: "Model", specials: Specials = OURS) -> None:
         self.model = model
+        self.specials = specials
 
     def search(
         self, sources: Sequence[list[int]], prefixes: Sequence[list[int]], search: Search
@@ -79,7 +81,7 @@ class Native:
         self, sources: list[list[int]], prefixes: list[list[int]], search: Search, scored: bool
     ) -> list[list[Hypothesis]]:
         device = self._device
-        source, mask = batch_sources([np.array([*each, END]) for each in sources])
+        source, mask = batch_sources([np.array([*each, self.specials.end]) for each in sources])
         source, mask = source.to(device), mask.to(device)
         copies = 1 if search.temperature is None else search.n_best
         step: Step[Any] = self.model.step  # each model has a state of its own
@@ -92,14 +94,14 @@ class Native:
             )
             for ids, prefix in zip(sources, prefixes, strict=True)
         ]
-        chosen = search.filters()
+        chosen = search.filters(self.specials)
         if copies > 1:
             rows = torch.arange(len(sources), device=device).repeat_interleave(copies)
             state = state.select(rows)
         if any(prefixes):
             repeated = [prefix for prefix in prefixes for _ in range(copies)]
             chosen.insert(0, filters.forced_prefix(repeated))
-        first = torch.full((len(sources) * copies,), START, device=device)
+        first = torch.full((len(sources) * copies,), self.specials.start, device=device)
         max_lengths = torch.tensor(limits, device=device).repeat_interleave(copies)
         if search.temperature is None and search.beam_size > 1:
             return beam(
@@ -110,7 +112,7 @@ class Native:
                 beam_size=search.beam_size,
                 n_best=search.n_best,
                 length_penalty=search.length_penalty,
-                end=END,
+                end=self.specials.end,
                 filters=chosen,
             )
         greedy = search.temperature is None  # what a beam of one would find, for less
@@ -119,7 +121,7 @@ class Native:
             state,
             first,
             max_lengths=max_lengths,
-            end=END,
+            end=self.specials.end,
             filters=chosen,
             seeds=None if greedy else [search.seed + i % copies for i in range(len(first))],
             length_penalty=search.length_penalty if greedy else 1.0,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
-from regard.data.batch import batch_pairs
+from regard.data.batch import START, batch_pairs
 from regard.layers.alignment import StateAttention
 from regard.layers.attention import CrossAttention, MultiHeadAttention
 
@@ -57,10 +57,12 @@ def recording(model: nn.Module) -> Iterator[dict[str, list[Tensor]]]:
 
 
 @torch.no_grad()
-def attention_maps(model: "Model", source: Sequence[int], output: Sequence[int]) -> Maps:
-    """The maps for ids that both end in END."""
+def attention_maps(
+    model: "Model", source: Sequence[int], output: Sequence[int], start: int = START
+) -> Maps:
+    """The maps for ids that both end in END, of an output that began with `start`."""
     device = next(model.parameters()).device
-    batch = batch_pairs([source], [output]).to(device)
+    batch = batch_pairs([source], [output], start).to(device)
     with recording(model) as weights:
         model.features(batch.source, batch.source_mask, batch.target)
     kinds: dict[str, list[Tensor]] = {"encoder": [], "decoder": [], "cross": []}

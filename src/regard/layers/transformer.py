@@ -14,7 +14,8 @@ from regard.layers.dropout import Dropout
 
 Norm = Literal["post", "pre"]
 Normalisation = Literal["layer", "rms"]
-Activation = Literal["relu", "gelu", "swiglu"]
+# "gelu_tanh" is the approximation that GPT-2 was trained with.
+Activation = Literal["relu", "gelu", "gelu_tanh", "swiglu"]
 
 
 @dataclass(frozen=True)
@@ -30,11 +31,27 @@ class BlockSizes:
     norm: Norm = "post"
     normalisation: Normalisation = "layer"
     activation: Activation = "relu"
+    # Of layer normalisation.
+    norm_epsilon: float = 1e-5
 
     def normaliser(self) -> nn.Module:
         if self.normalisation == "rms":
             return nn.RMSNorm(self.d_model, eps=1e-6)
-        return nn.LayerNorm(self.d_model)
+        return nn.LayerNorm(self.d_model, eps=self.norm_epsilon)
+
+
+def activate(hidden: Tensor, activation: Activation) -> Tensor:
+    """[…, d] → […, d], or half of it where one half is the other's gate."""
+    match activation:
+        case "swiglu":
+            gate, value = hidden.chunk(2, dim=-1)
+            return F.silu(gate) * value
+        case "gelu":
+            return F.gelu(hidden)
+        case "gelu_tanh":
+            return F.gelu(hidden, approximate="tanh")
+        case "relu":
+            return F.relu(hidden)
 
 
 class FeedForward(nn.Module):
@@ -49,14 +66,7 @@ class FeedForward(nn.Module):
         self.dropout = Dropout(sizes.feed_forward_dropout)
 
     def forward(self, x: Tensor) -> Tensor:
-        hidden = self.inner(x)
-        if self.activation == "swiglu":
-            gate, value = hidden.chunk(2, dim=-1)
-            hidden = F.silu(gate) * value
-        elif self.activation == "gelu":
-            hidden = F.gelu(hidden)
-        else:
-            hidden = F.relu(hidden)
+        hidden = activate(self.inner(x), self.activation)
         return self.outer(self.dropout(hidden))  # type: ignore[no-any-return]
 
 
@@ -81,6 +91,8 @@ class Residual(nn.Module):
 
 
 class EncoderBlock(nn.Module):
+    """Self-attention and a feed-forward net; a decoder that has no source is made of these too."""
+
     def __init__(self, sizes: BlockSizes) -> None:
         super().__init__()
         self.self_attention = SelfAttention(sizes.d_model, sizes.num_heads, sizes.attention_dropout)
@@ -99,6 +111,13 @@ class EncoderBlock(nn.Module):
         x = residual.after(
             x, self.self_attention(residual.before(x), mask, causal=causal, rotation=rotation)
         )
+        residual = self.feed_forward_residual
+        return residual.after(x, self.feed_forward(residual.before(x)))
+
+    def step(self, x: Tensor, past: Shared, new: Tensor, rotation: Tensor | None = None) -> Tensor:
+        """One more position of each row, [B * W, d_model] → the same; see the attention's step."""
+        residual = self.self_attention_residual
+        x = residual.after(x, self.self_attention.step(residual.before(x), past, new, rotation))
         residual = self.feed_forward_residual
         return residual.after(x, self.feed_forward(residual.before(x)))
 

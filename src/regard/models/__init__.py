@@ -1,26 +1,70 @@
 """The models. `build` is the only list of them."""
 
+from torch import nn
+
+from regard.models.bert import Bert, BertConfig
+from regard.models.gpt import GPT, GPTConfig
+from regard.models.labeller import HeadConfig, Labeller
+from regard.models.reader import Reader, ReaderConfig
 from regard.models.recurrent import Recurrent, RecurrentConfig
+from regard.models.recurrent_language_model import (
+    RecurrentLanguageModel,
+    RecurrentLanguageModelConfig,
+)
 from regard.models.transformer import Transformer, TransformerConfig
 
 __all__ = [
+    "GPT",
+    "Bert",
+    "BertConfig",
+    "GPTConfig",
+    "HeadConfig",
+    "Labeller",
+    "LanguageModel",
     "Model",
     "ModelConfig",
+    "Reader",
+    "ReaderConfig",
     "Recurrent",
     "RecurrentConfig",
+    "RecurrentLanguageModel",
+    "RecurrentLanguageModelConfig",
     "Transformer",
     "TransformerConfig",
     "build",
 ]
 
-ModelConfig = TransformerConfig | RecurrentConfig
+ModelConfig = (
+    TransformerConfig
+    | RecurrentConfig
+    | GPTConfig
+    | RecurrentLanguageModelConfig
+    | BertConfig
+    | ReaderConfig
+)
+# What translates, and what continues a text.
 Model = Transformer | Recurrent
+LanguageModel = GPT | RecurrentLanguageModel
 
 
-def build(config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -> Model:
-    """A fresh model for a recipe's [model] section."""
+def build(
+    config: ModelConfig, inputs: int, outputs: int, head: HeadConfig | None = None
+) -> nn.Module:
+    """A fresh model for a recipe's [model] section, which reads one of so many tokens at each
+    place and predicts one of so many tokens or labels. With a [head] it predicts labels.
+    """
     match config:
         case TransformerConfig():
-            return Transformer(config, source_vocabulary, target_vocabulary)
+            return Transformer(config, inputs, outputs)
         case RecurrentConfig():
-            return Recurrent(config, source_vocabulary, target_vocabulary)
+            return Recurrent(config, inputs, outputs)
+        case GPTConfig():
+            return GPT(config, outputs)
+        case RecurrentLanguageModelConfig():
+            return RecurrentLanguageModel(config, outputs)
+        case BertConfig() | ReaderConfig() if head is not None:
+            return Labeller(config, head, inputs, outputs)
+        case BertConfig():
+            return Bert(config, outputs)
+        case ReaderConfig():
+            return Reader(config, inputs)

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from regard.layers.attention import MultiHeadAttention, Shared
 from regard.layers.dropout import Dropout
 from regard.layers.masks import key_mask
+from regard.layers.past import MULTIPLE, Past, for_heads, rearranged
 from regard.layers.positions import Learned, Rotary, Sinusoidal
 from regard.layers.transformer import (
     Activation,
@@ -70,84 +71,24 @@ class TransformerConfig(BaseModel):
         )
 
 
-# Steps attend to a multiple of this many keys; see `Shared`.
-MULTIPLE = 16
-
-
 @dataclass(frozen=True)
 class TransformerState:
-    """What one step hands to the next. R rows: the hypotheses of B sentences, adjacent, W each.
-
-    The rows of a sentence share its entries in `past`, to which each step adds one a row, and
-    `past_bias` keeps a row from seeing what is not its own past. So rows of a sentence change
-    places without their keys and values. Steps and selections write in place: a state is used once.
+    """What one step hands to the next. R rows: the hypotheses of B sentences, adjacent. Steps and
+    selections write in place: a state is used once.
     """
 
-    past: Tensor  # [layers, 2, B, h, capacity, d_k]: keys and values
-    past_bias: Tensor  # [B, W, capacity]: 0 at a row's own past, else the lowest number
-    length: int  # entries so far
-    position: int  # tokens so far
+    past: Past
     memory: Tensor  # [layers, 2, B, h, S, d_k]: keys and values of the source
     memory_bias: Tensor  # [B, S]
 
     def select(self, rows: Tensor) -> "TransformerState":
         """The rows of a new search front, each continuing an old row."""
-        width, capacity = self.past_bias.shape[1:]
-        kept, counts = torch.unique_consecutive(rows // width, return_counts=True)
-        if not bool((counts == counts[0]).all()):
-            kept = rows // width  # each row becomes a sentence of its own
-        return replace(
-            self,
-            past=rearranged(self.past, kept),
-            past_bias=self.past_bias.flatten(0, 1)[rows].view(len(kept), -1, capacity),
-            memory=rearranged(self.memory, kept),
-            memory_bias=self.memory_bias[kept],
+        sentences = self.past.sentences(rows)
+        return TransformerState(
+            past=self.past.moved(rows, sentences),
+            memory=rearranged(self.memory, sentences),
+            memory_bias=self.memory_bias[sentences],
         )
-
-    def with_room(self) -> "TransformerState":
-        """Room for one more entry a row: without the entries that no row descends from, if these
-        are half of all, or else in a larger store.
-        """
-        width, capacity = self.past_bias.shape[1:]
-        if self.length + width <= capacity:
-            return self
-        used = (self.past_bias[:, :, : self.length] == 0).any(1)  # [B, length]
-        most = int(used.sum(1).max())
-        if 2 * most <= self.length and most + width <= capacity:
-            order = used.byte().argsort(dim=1, descending=True, stable=True)
-            return self.with_entries(order[:, :most])
-        more = max(capacity, MULTIPLE * width)
-        lowest = torch.finfo(self.past.dtype).min
-        return replace(
-            self,
-            past=F.pad(self.past, (0, 0, 0, more)),
-            past_bias=F.pad(self.past_bias, (0, more), value=lowest),
-        )
-
-    def with_entries(self, entries: Tensor) -> "TransformerState":
-        """Only these entries of each sentence, [B, length]."""
-        _, _, sentences, heads, capacity, _ = self.past.shape
-        length = entries.size(1)
-        first = torch.arange(0, sentences * heads * capacity, capacity, device=entries.device)
-        flat = first.view(sentences, heads, 1) + entries[:, None]
-        kept = self.past.flatten(2, 4).index_select(2, flat.flatten())
-        self.past[..., :length, :] = kept.view(*self.past.shape[:4], length, -1)
-        index = entries[:, None].expand(-1, self.past_bias.size(1), -1)
-        lowest = torch.finfo(self.past.dtype).min
-        past_bias = F.pad(self.past_bias.gather(2, index), (0, capacity - length), value=lowest)
-        return replace(self, past_bias=past_bias, length=length)
-
-
-def rearranged(stored: Tensor, sentences: Tensor) -> Tensor:
-    """[layers, 2, B, …] with sentence `sentences[i]` at place i; what is at its place stays."""
-    count = len(sentences)
-    if count > stored.size(2):
-        return stored.index_select(2, sentences)
-    places = torch.arange(count, device=sentences.device)
-    moved = (sentences != places).nonzero()[:, 0]
-    if len(moved):
-        stored.index_copy_(2, moved, stored.index_select(2, sentences[moved]))
-    return stored[:, :, :count]
 
 
 class Transformer(nn.Module):
@@ -253,23 +194,20 @@ class Transformer(nn.Module):
         """The state before the first token: the source is read, its keys and values are kept."""
         features = self.encode(source, source_mask)
         (sentences, length), heads = source.shape, self.config.num_heads
-        sizes = (len(self.decoder), 2, sentences, heads)
         d_k = self.config.d_model // heads
-        memory = features.new_zeros(*sizes, length + -length % MULTIPLE, d_k)
+        room = length + -length % MULTIPLE
+        memory = features.new_zeros(len(self.decoder), 2, sentences, heads, room, d_k)
         for block, (keys, values) in zip(self.decoder, memory[..., :length, :], strict=True):
             projected = block.cross_attention.project_memory(features)
             keys.copy_(projected.keys)
             values.copy_(projected.values)
-        mask = F.pad(source_mask, (0, memory.size(-2) - length))
+        mask = F.pad(source_mask, (0, room - length))
         if not bool(source_mask.any(1).all()):
             # Nothing comes of a source that is all padding.
             memory.masked_fill_(~mask[:, None, :, None], 0)
         lowest = torch.finfo(memory.dtype).min
         return TransformerState(
-            past=memory.new_zeros(*sizes, MULTIPLE, d_k),
-            past_bias=memory.new_full((sentences, 1, MULTIPLE), lowest),
-            length=0,
-            position=0,
+            past=Past.empty(len(self.decoder), sentences, heads, d_k, like=memory),
             memory=memory,
             memory_bias=memory.new_zeros(mask.shape).masked_fill_(~mask, lowest),
         )
@@ -277,32 +215,13 @@ class Transformer(nn.Module):
     @torch.no_grad()
     def step(self, tokens: Tensor, state: TransformerState) -> tuple[Tensor, TransformerState]:
         """(y, s') = f(x, s): tokens [R] → logits [R, V] for what follows."""
-        state = state.with_room()
-        width = state.past_bias.size(1)
-        length = state.length + width
-        seen = length + -length % MULTIPLE
-        state.past_bias[:, :, state.length : length].diagonal(dim1=1, dim2=2).zero_()
-        past_bias = self.for_heads(state.past_bias[:, :, :seen])
-        memory_bias = self.for_heads(state.memory_bias[:, None].expand(-1, width, -1))
-        x = self.embed(self.target_embedding, tokens[:, None], start=state.position)[:, 0]
-        rotation = self.rotation(state.position, 1, x)
-        for block, new, past, memory in zip(
-            self.decoder,
-            state.past[..., state.length : length, :],
-            state.past[..., :seen, :].flatten(2, 3),
-            state.memory.flatten(2, 3),
-            strict=True,
+        x = self.embed(self.target_embedding, tokens[:, None], start=state.past.position)[:, 0]
+        rotation = self.rotation(state.past.position, 1, x)
+        past = state.past.longer()
+        width = past.bias.size(1)
+        bias = for_heads(state.memory_bias[:, None].expand(-1, width, -1), self.config.num_heads)
+        for block, (seen, new), (keys, values) in zip(
+            self.decoder, past.layers(), state.memory.flatten(2, 3), strict=True
         ):
-            x = block.step(
-                x,
-                Shared(past[0], past[1], past_bias),
-                new,
-                Shared(memory[0], memory[1], memory_bias),
-                rotation,
-            )
-        logits = self.output(self.decoder_norm(x))
-        return logits, replace(state, length=length, position=state.position + 1)
-
-    def for_heads(self, bias: Tensor) -> Tensor:
-        """[B, W, K] → [B * h, W, K]"""
-        return bias.repeat_interleave(self.config.num_heads, 0)
+            x = block.step(x, seen, new, Shared(keys, values, bias), rotation)
+        return self.output(self.decoder_norm(x)), replace(state, past=past)

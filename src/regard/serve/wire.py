@@ -11,6 +11,7 @@ from starlette.requests import Request
 
 from regard.serve.refusal import Refusal
 
+FORM = "application/x-www-form-urlencoded"
 MOST_FIELDS = 1000
 REPEATED = frozenset({"q", "text", "ignore_tags", "prompt", "input", "stop"})
 
@@ -27,17 +28,19 @@ async def read(request: Request, most_bytes: int) -> Sent:
     """Read and parse; a body that is too long is refused before it is read."""
     sent = Sent()
     merge(sent.fields, pairs_of(request.scope["query_string"]))
-    if request.method in ("GET", "HEAD"):
-        return sent
     body = await read_body(request, most_bytes)
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if not body:
+        return sent
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if request.method in ("GET", "HEAD"):
+        if kind == FORM:  # as some clients send the parameters of a GET
+            merge(sent.fields, pairs_of(body), is_form=True)
         return sent
     if kind == "multipart/form-data":
         await read_multipart(request, body, most_bytes, sent)
     elif kind == "application/json" or (not kind and body[:1] == b"{"):
         sent.fields.update(parse_json(body))
-    elif kind in ("application/x-www-form-urlencoded", ""):
+    elif kind in (FORM, ""):
         merge(sent.fields, pairs_of(body), is_form=True)
     else:
         raise Refusal(415, "send the request as JSON or as a form")

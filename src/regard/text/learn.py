@@ -37,7 +37,7 @@ def sample(texts: Iterable[str]) -> list[str]:
     return kept
 
 
-def learn_bpe(texts: list[str], room: int) -> dict[str, Any]:
+def learn_bpe(texts: list[str], room: int, verbatim: bool = False) -> dict[str, Any]:
     alphabet = _alphabet(texts, room // 2)
     trainer = trainers.BpeTrainer(
         vocab_size=room,
@@ -48,12 +48,13 @@ def learn_bpe(texts: list[str], room: int) -> dict[str, Any]:
         limit_alphabet=len(alphabet),
         max_token_length=64,
     )
-    learned = _run(models.BPE(), trainer, _without_rare(texts, alphabet))
+    library = _cutter(models.BPE(), verbatim)
+    learned = _run(library, trainer, _without_rare(texts, alphabet))
     pieces = sorted(learned["vocab"], key=learned["vocab"].__getitem__)
     return bpe_model(pieces, learned["merges"])
 
 
-def learn_unigram(texts: list[str], room: int) -> dict[str, Any]:
+def learn_unigram(texts: list[str], room: int, verbatim: bool = False) -> dict[str, Any]:
     alphabet = _alphabet(texts, room // 2)
     trainer = trainers.UnigramTrainer(
         vocab_size=room + 1,
@@ -61,7 +62,8 @@ def learn_unigram(texts: list[str], room: int) -> dict[str, Any]:
         special_tokens=[SPECIALS[UNKNOWN]],
         unk_token=SPECIALS[UNKNOWN],
     )
-    learned = _run(models.Unigram(), trainer, _without_rare(texts, alphabet))
+    library = _cutter(models.Unigram(), verbatim)
+    learned = _run(library, trainer, _without_rare(texts, alphabet))
     scores = {piece: score for piece, score in learned["vocab"] if piece != SPECIALS[UNKNOWN]}
     # The library adds up in a random order, and ranks the characters that it needs but did not
     # choose by chance, in steps of 0.0001 from the lowest score. Flattening both makes learning
@@ -75,10 +77,10 @@ def learn_unigram(texts: list[str], room: int) -> dict[str, Any]:
     return unigram_model(sorted(rounded.items(), key=lambda entry: (-entry[1], entry[0])))
 
 
-def learn_words(texts: list[str], room: int) -> dict[str, Any]:
+def learn_words(texts: list[str], room: int, verbatim: bool = False) -> dict[str, Any]:
     """The most frequent words, and characters in which to spell the others."""
     alphabet = _alphabet(texts, room // 4)
-    cutter = _cutter(models.BPE()).pre_tokenizer
+    cutter = _cutter(models.BPE(), verbatim).pre_tokenizer
     counts = Counter(part for text in texts for part, _ in cutter.pre_tokenize_str(text))
     for character in alphabet:
         del counts[character]
@@ -86,7 +88,7 @@ def learn_words(texts: list[str], room: int) -> dict[str, Any]:
     return bpe_model([*alphabet, *words], whole_words=True)
 
 
-def learn_characters(texts: list[str], room: int) -> dict[str, Any]:
+def learn_characters(texts: list[str], room: int, verbatim: bool = False) -> dict[str, Any]:
     return bpe_model(_alphabet(texts, room))
 
 
@@ -111,16 +113,18 @@ def _without_rare(texts: list[str], alphabet: list[str]) -> Iterable[str]:
     return (text.translate(gaps) for text in texts) if rare else texts
 
 
-def _cutter(model: models.Model) -> tokenizers.Tokenizer:
+def _cutter(model: models.Model, verbatim: bool) -> tokenizers.Tokenizer:
     """A library tokenizer that cuts normalised text as ours does, around the given model."""
-    document = {**frame(lowercase=False), "normalizer": None, "model": bpe_model([])}
+    framed = frame(lowercase=False, verbatim=verbatim)
+    document = {**framed, "normalizer": None, "model": bpe_model([])}
     library = tokenizers.Tokenizer.from_str(json.dumps(document))
     library.model = model
     return library
 
 
-def _run(model: models.Model, trainer: trainers.Trainer, texts: Iterable[str]) -> dict[str, Any]:
-    library = _cutter(model)
+def _run(
+    library: tokenizers.Tokenizer, trainer: trainers.Trainer, texts: Iterable[str]
+) -> dict[str, Any]:
     library.train_from_iterator(texts, trainer=trainer)
     learned: dict[str, Any] = json.loads(library.to_str())["model"]
     return learned

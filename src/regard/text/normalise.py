@@ -16,19 +16,24 @@ INVISIBLE = r"[\x{00}-\x{08}\x{0E}-\x{1F}\x{7F}-\x{84}\x{86}-\x{9F}\x{AD}\x{FEFF
 WORD_START = "▁"
 
 
-def normaliser(*, lowercase: bool) -> dict[str, Any]:
-    """The normaliser section of a tokenizer.json.
+def normaliser(*, lowercase: bool, verbatim: bool = False) -> dict[str, Any]:
+    """The normaliser section of a tokenizer.json. Verbatim text keeps its lines and spaces, all but
+    the carriage returns of its line ends.
 
     NFC comes after dropping and lowering, which can both bring a letter and its accent together;
     white space comes after NFC, which turns one kind of space into another. In this order a
     normalised text is normalised already.
     """
+    one_space: list[dict[str, Any]] = [
+        {"type": "Replace", "pattern": {"Regex": r"\s+"}, "content": " "},
+        {"type": "Strip", "strip_left": True, "strip_right": True},
+    ]
+    verbatim_space = [{"type": "Replace", "pattern": {"Regex": r"\r\n?"}, "content": "\n"}]
     steps: list[dict[str, Any]] = [
         {"type": "Replace", "pattern": {"Regex": INVISIBLE}, "content": ""},
         *([{"type": "Lowercase"}] if lowercase else []),
         {"type": "NFC"},
-        {"type": "Replace", "pattern": {"Regex": r"\s+"}, "content": " "},
-        {"type": "Strip", "strip_left": True, "strip_right": True},
+        *(verbatim_space if verbatim else one_space),
         {"type": "Replace", "pattern": {"String": WORD_START}, "content": "_"},
     ]
     return {"type": "Sequence", "normalizers": steps}

@@ -18,7 +18,9 @@ def segments(ids: Sequence[int], tokenizer: Tokenizer, limit: int) -> list[list[
         stop = start + limit
         cut = next((i for i in range(stop, start, -1) if ends_sentence(pieces[i - 1])), 0)
         if not cut:
-            cut = next((i for i in range(stop, start, -1) if pieces[i].startswith("▁")), stop)
+            cut = next(
+                (i for i in range(stop, start, -1) if tokenizer.begins_word(pieces[i])), stop
+            )
         result.append(list(ids[start:cut]))
         start = cut
     result.append(list(ids[start:]))

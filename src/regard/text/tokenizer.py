@@ -3,6 +3,8 @@
 Nothing is ever unknown: a character outside the vocabulary is spelled in bytes. Ids 0 to 3 are
 the special pieces, the next 256 are the bytes, then comes what was learned. No text encodes to a
 special piece; those are for batches and models to add.
+
+A tokenizer that came with an imported model keeps its own ids, and knows which are special.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from typing import Any, Literal, NamedTuple, Self, get_args
 import tokenizers
 
 from regard.errors import DataError, RecipeError, RunError
+from regard.text import foreign
 from regard.text.learn import learn_bpe, learn_characters, learn_unigram, learn_words, sample
 from regard.text.normalise import WORD_START, scalar_values
 from regard.text.tokenizer_json import (
@@ -28,14 +31,26 @@ from regard.text.tokenizer_json import (
     SPECIALS,
     START,
     UNKNOWN,
+    Specials,
     bpe_model,
     frame,
+    parse,
     pieces_of,
     read,
     refusal,
 )
 
-__all__ = ["END", "PAD", "SPECIALS", "START", "UNKNOWN", "Kind", "Tokenizer", "Tokenizers"]
+__all__ = [
+    "END",
+    "PAD",
+    "SPECIALS",
+    "START",
+    "UNKNOWN",
+    "Kind",
+    "Specials",
+    "Tokenizer",
+    "Tokenizers",
+]
 
 # The library's own threads make it print a warning at every later fork; who wants them sets this.
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -57,7 +72,15 @@ class Tokenizer:
     def __init__(self, document: dict[str, Any]) -> None:
         self._json = json.dumps(document, ensure_ascii=False)
         self._library = tokenizers.Tokenizer.from_str(self._json)
-        self._pieces = pieces_of(document["model"])
+        self._foreign = document["post_processor"] is not None
+        self.specials = Specials()
+        if not self._foreign:
+            self._pieces = pieces_of(document["model"])
+        else:
+            self.specials = foreign.specials_of(document, "tokenizer.json")
+            self._pieces = [piece for _, piece in sorted(foreign.vocabulary(document, "").items())]
+            # A text that spells a special piece is still a text.
+            self._library.encode_special_tokens = True
 
     @classmethod
     def train(
@@ -67,8 +90,12 @@ class Tokenizer:
         kind: Kind = "bpe",
         vocabulary_size: int = 8000,
         lowercase: bool = False,
+        verbatim: bool = False,
     ) -> Self:
-        """Learn at most `vocabulary_size` pieces; fewer where the texts have no more to teach."""
+        """Learn at most `vocabulary_size` pieces; fewer where the texts have no more to teach.
+
+        A verbatim tokenizer keeps lines and spaces as they are, for running text.
+        """
         if kind not in get_args(Kind):
             choices = ", ".join(get_args(Kind))
             raise RecipeError(f"tokenizer.kind: no kind is called {kind!r}; choose from {choices}")
@@ -78,17 +105,20 @@ class Tokenizer:
                 f" and 256 bytes are always in); choose from {SMALLEST_VOCABULARY}"
                 f" to {LARGEST_VOCABULARY}"
             )
-        blank = cls({**frame(lowercase=lowercase), "model": bpe_model([])})
+        framed = frame(lowercase=lowercase, verbatim=verbatim)
+        blank = cls({**framed, "model": bpe_model([])})
         normalised = [blank.normalise(text) for text in sample(texts)]
         if not any(normalised):
             raise DataError("tokenizer: the training texts are empty; give some text to learn from")
-        model = _LEARN[kind](normalised, vocabulary_size - len(RESERVED))
-        return cls({**frame(lowercase=lowercase), "model": model})
+        model = _LEARN[kind](normalised, vocabulary_size - len(RESERVED), verbatim)
+        return cls({**framed, "model": model})
 
     @classmethod
     def from_json(cls, text: str, where: str = "tokenizer.json") -> Self:
         """Read what `to_json` wrote; anything else is refused."""
-        document = read(text, where)
+        document = parse(text, where)
+        own = document.get("post_processor") is None
+        document = read(document, where) if own else foreign.checked(document, where)
         try:
             return cls(document)
         except Exception as error:  # the library raises nothing more precise
@@ -124,8 +154,9 @@ class Tokenizer:
 
     def normalise(self, text: str) -> str:
         """The one spelling that stands for this text; decoding an encoded text gives it back."""
-        normalised: str = self._library.normalizer.normalize_str(scalar_values(text))
-        return normalised
+        normaliser = self._library.normalizer
+        mended = scalar_values(text)
+        return mended if normaliser is None else str(normaliser.normalize_str(mended))
 
     def encode(self, text: str) -> list[int]:
         return self.encode_batch([text])[0]
@@ -139,9 +170,13 @@ class Tokenizer:
         return self.decode_batch([ids])[0]
 
     def decode_batch(self, batch: Sequence[Sequence[int]]) -> list[str]:
-        """Normalised text, so always one line, whatever bytes a model may have spelled."""
-        plain = [[index for index in self._known(ids) if index > END] for ids in batch]
-        return [self.normalise(text) for text in self._library.decode_batch(plain)]
+        """Normalised text, so always one line unless the tokenizer is verbatim, whatever bytes a
+        model may have spelled.
+        """
+        special = set(self.specials)
+        plain = [[index for index in self._known(ids) if index not in special] for ids in batch]
+        texts: list[str] = self._library.decode_batch(plain)
+        return texts if self._foreign else [self.normalise(text) for text in texts]
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """The pieces as they are stored: "▁" marks a word start, "<0xE2>" is a byte."""
@@ -151,15 +186,23 @@ class Tokenizer:
         """The index of the word that each piece belongs to, -1 for a special piece."""
         words = []
         word, begun = 0, False
+        special = set(self.specials)
         for index, piece in zip(ids, self.pieces(ids), strict=True):
-            if index <= END:
+            if index in special:
                 words.append(-1)
                 continue
-            if piece.startswith(WORD_START) and begun:
+            if self.begins_word(piece) and begun:
                 word, begun = word + 1, False
             begun = begun or piece != WORD_START
             words.append(word)
         return words
+
+    def begins_word(self, piece: str) -> bool:
+        """Whether white space stands before a piece; foreign ones mark it in their own ways."""
+        model: Any = self._library.model
+        if isinstance(model, tokenizers.models.WordPiece):
+            return not piece.startswith(model.continuing_subword_prefix)
+        return piece.startswith((WORD_START, "Ġ") if self._foreign else WORD_START)
 
     def _known(self, ids: Sequence[int]) -> list[int]:
         known = [int(index) for index in ids]

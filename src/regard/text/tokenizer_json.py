@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from typing import Any
+from itertools import product
+from typing import Any, NamedTuple
 
 from regard.errors import RunError
 from regard.text.normalise import WORD_START, normaliser
@@ -18,6 +19,25 @@ from regard.text.normalise import WORD_START, normaliser
 PAD, UNKNOWN, START, END = 0, 1, 2, 3
 SPECIALS = ("<pad>", "<unk>", "<s>", "</s>")
 RESERVED = SPECIALS + tuple(f"<0x{byte:02X}>" for byte in range(256))
+
+
+class Specials(NamedTuple):
+    """Ids of pieces that no text has: of our own tokenizers, unless others are given. Since nothing
+    is ever unknown to these, the piece for it is free to stand where something is masked.
+    """
+
+    pad: int = PAD
+    unknown: int | None = UNKNOWN
+    start: int = START
+    end: int = END
+    mask: int | None = UNKNOWN
+
+    @property
+    def never(self) -> list[int]:
+        """Pieces that no output has; elsewhere END may be one of the others as well."""
+        others = {self.pad, self.unknown, self.start, self.mask}
+        return sorted(index for index in others - {self.end} if index is not None)
+
 
 LARGEST_VOCABULARY = 1_000_000
 LARGEST_JSON = 100_000_000
@@ -28,6 +48,10 @@ LONGEST_PIECE = 200
 # both the longest piece and the work for one word.
 _ALONE = r"\p{P}\p{S}\p{Nd}"
 _PARTS = f"{WORD_START}?[{_ALONE}&&[^{WORD_START}]]|{WORD_START}?[^{_ALONE}]{{1,128}}"
+# Of verbatim text, a line end and every further space stand alone as well.
+_VERBATIM_PARTS = (
+    rf"\n|{WORD_START}?[{_ALONE}&&[^{WORD_START}]]|{WORD_START}?[^{_ALONE}\n]{{1,128}}|{WORD_START}"
+)
 _MARK_SPACES = {
     "type": "Metaspace",
     "replacement": WORD_START,
@@ -35,6 +59,8 @@ _MARK_SPACES = {
     "split": False,
 }
 _CUT = {"type": "Split", "pattern": {"Regex": _PARTS}, "behavior": "Isolated", "invert": False}
+_VERBATIM_MARK = {**_MARK_SPACES, "prepend_scheme": "never"}
+_VERBATIM_CUT = {**_CUT, "pattern": {"Regex": _VERBATIM_PARTS}}
 _DECODER_STEPS = [
     {"type": "ByteFallback"},
     {"type": "Fuse"},
@@ -43,17 +69,21 @@ _DECODER_STEPS = [
 ]
 
 
-def frame(*, lowercase: bool) -> dict[str, Any]:
-    """The whole file except its model."""
+def frame(*, lowercase: bool, verbatim: bool = False) -> dict[str, Any]:
+    """The whole file except its model. Sentences are framed by white space that means nothing; of
+    verbatim text every line end and every space is a part.
+    """
+    steps = [_VERBATIM_MARK, _VERBATIM_CUT] if verbatim else [_MARK_SPACES, _CUT]
+    decoders = _DECODER_STEPS[:-1] if verbatim else _DECODER_STEPS
     return {
         "version": "1.0",
         "truncation": None,
         "padding": None,
         "added_tokens": [],
-        "normalizer": normaliser(lowercase=lowercase),
-        "pre_tokenizer": {"type": "Sequence", "pretokenizers": [_MARK_SPACES, _CUT]},
+        "normalizer": normaliser(lowercase=lowercase, verbatim=verbatim),
+        "pre_tokenizer": {"type": "Sequence", "pretokenizers": steps},
         "post_processor": None,
-        "decoder": {"type": "Sequence", "decoders": _DECODER_STEPS},
+        "decoder": {"type": "Sequence", "decoders": decoders},
     }
 
 
@@ -97,20 +127,27 @@ def refusal(where: str, why: str) -> RunError:
     return RunError(f"{where}: not a tokenizer that regard wrote ({why}); restore the file")
 
 
-def read(text: str, where: str) -> dict[str, Any]:
-    """Parse and check; what is returned is safe to give to the library."""
+def parse(text: str, where: str) -> dict[str, Any]:
     if len(text) > LARGEST_JSON:
         raise refusal(where, f"{len(text)} characters, more than {LARGEST_JSON}")
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):
         raise refusal(where, "not valid JSON") from None
-    model = document.get("model") if isinstance(document, dict) else None
+    if not isinstance(document, dict):
+        raise refusal(where, "no model section")
+    return document
+
+
+def read(document: dict[str, Any], where: str) -> dict[str, Any]:
+    """Checked; what is returned is safe to give to the library."""
+    model = document.get("model")
     if not isinstance(model, dict):
         raise refusal(where, "no model section")
-    for lowercase in (False, True):
-        if document == {**frame(lowercase=lowercase), "model": model}:
-            return {**frame(lowercase=lowercase), "model": _checked_model(model, where)}
+    for lowercase, verbatim in product((False, True), repeat=2):
+        framed = frame(lowercase=lowercase, verbatim=verbatim)
+        if document == {**framed, "model": model}:
+            return {**framed, "model": _checked_model(model, where)}
     raise refusal(where, "its normaliser, cutting, decoder or added tokens are others")
 
 

@@ -5,11 +5,21 @@ from importlib.metadata import version
 
 import torch
 
-from regard.checkpoint import Run, write_file
+from regard.checkpoint import Run, commands_for, write_file
+from regard.evaluate.validation import told
 from regard.recipe import Recipe
 from regard.training.events import Finished
 from regard.training.prepare import languages
 from regard.training.state import TrainingState
+
+# What the samples of a validation are called.
+COLUMNS = {
+    "translation": ("source", "output", "reference"),
+    "language-model": ("beginning", "as it goes on", "as the text goes on"),
+    "masked-language-model": ("text", "filled in", "as it was"),
+    "classification": ("text", "label", "true label"),
+    "tagging": ("sentence", "tags", "true tags"),
+}
 
 
 def write(run: Run, recipe: Recipe, finished: Finished, state: TrainingState) -> None:
@@ -18,7 +28,7 @@ def write(run: Run, recipe: Recipe, finished: Finished, state: TrainingState) ->
     parameters = sum(parameter.numel() for parameter in state.model.parameters())
     page = text(run, recipe, finished, parameters)
     write_file(run.folder / "README.md", page.encode("utf-8", "replace"))
-    codes = languages(recipe.data)
+    codes = languages(recipe.data) if recipe.task == "translation" else None
     info = {
         "regard": version("regard"),
         "torch": torch.__version__,
@@ -33,27 +43,16 @@ def write(run: Run, recipe: Recipe, finished: Finished, state: TrainingState) ->
         "averaged_checkpoints": finished.averaged,
         "stopped_early": finished.early,
         "stale_validations": progress.stale,
-        "validation": {
-            "loss": validation.loss,
-            "perplexity": validation.perplexity,
-            "bleu": validation.bleu,
-            "chrf": validation.chrf,
-        },
+        "validation": {"loss": validation.loss, **validation.scores},
     }
     run.save_info(info)
 
 
 def text(run: Run, recipe: Recipe, finished: Finished, parameters: int) -> str:
     """The model card."""
-    codes = languages(recipe.data)
-    direction = f"{codes[0]} → {codes[1]}" if codes else "the two languages of its training pairs"
     validation = finished.validation
     sources = recipe.data.builtin or ", ".join(map(str, recipe.data.paths("train")))
-    scored = (
-        f"BLEU {validation.bleu:.1f}, chrF {validation.chrf:.1f} (greedy search), "
-        if validation.bleu is not None and validation.chrf is not None
-        else ""
-    )
+    columns = COLUMNS[recipe.task]
     weights = (
         f"the average of the last {finished.averaged} checkpoints"
         if finished.averaged
@@ -62,25 +61,43 @@ def text(run: Run, recipe: Recipe, finished: Finished, parameters: int) -> str:
     examples = "\n".join(
         f"| {cell(s.source)} | {cell(s.output)} | {cell(s.reference)} |" for s in validation.samples
     )
+    commands = "\n".join(f"    {line}" for line in commands_for(recipe.task, run.folder))
     return f"""# {run.folder.name}
 
-A translator for {direction}, trained by regard {version("regard")} on: {sources}.
+{what(recipe)}, trained by regard {version("regard")} on: {sources}.
 
 - Model: {recipe.model.summary()};
   {parameters:,} parameters.
 - Training: {finished.step:,} updates in {finished.seconds / 60:.1f} minutes;
   the weights are {weights}.
-- Validation: {scored}perplexity {validation.perplexity:.2f}.
+- Validation: {", ".join([f"loss {validation.loss:.3f}", *told(validation.scores)])}.
 - `recipe.toml` repeats the run; `log.jsonl` holds what happened.
 
-| source | output | reference |
+| {" | ".join(columns)} |
 |---|---|---|
 {examples}
 
-It knows what its training pairs showed it. Check what it says before you rely on it.
+It knows what its training data showed it. Check what it says before you rely on it.
 
-    regard translate {run.folder} "…"
+{commands}
 """
+
+
+def what(recipe: Recipe) -> str:
+    match recipe.task:
+        case "translation":
+            codes = languages(recipe.data)
+            between = f"{codes[0]} → {codes[1]}" if codes else "the two languages of its pairs"
+            return f"A translator for {between}"
+        case "language-model":
+            backwards = ", read backwards" * (recipe.data.direction == "backward")
+            return f"A language model that continues a text{backwards}"
+        case "masked-language-model":
+            return "A masked language model that fills in what is missing"
+        case "classification":
+            return "A classifier of texts"
+        case "tagging":
+            return "A tagger of words"
 
 
 def cell(text: str) -> str:

@@ -3,27 +3,23 @@
 import resource
 import sys
 import time
-from collections.abc import Callable
-from typing import Any
 
-import numpy as np
 import torch
 from torch import nn
 
 from regard import machine
-from regard.data.batch import Batch
-from regard.data.batches import Batches
-from regard.objectives import Loss
+from regard.data.batches import Indices, Order
 from regard.plan import training_flops
 from regard.training.events import Estimate
-from regard.training.loop import TrainingData
+from regard.training.fit import largest
+from regard.training.loop import Objective, TrainingData
 
 TRIAL_SECONDS = 4.0
 
 
 def estimate(
     model: nn.Module,
-    objective: Callable[[Any, Batch], Loss],
+    objective: Objective,
     data: TrainingData,
     steps: int,
     accumulate: int,
@@ -33,9 +29,7 @@ def estimate(
     Nothing is learned. `dtype` is that of the products.
     """
     batches = data.batches.epoch(0)
-    lengths = data.batches.source_lengths, data.batches.target_lengths
-    cells = [len(rows) * int(lengths[0][rows].max() + lengths[1][rows].max()) for rows in batches]
-    attempt(model, objective, data, batches[int(np.argmax(cells))])
+    attempt(model, objective, data, largest(data))
     tokens, seconds = 0, 0.0
     for rows in batches[:8]:
         count, took = attempt(model, objective, data, rows)
@@ -43,7 +37,7 @@ def estimate(
         seconds += took
         if data.team.any(seconds > TRIAL_SECONDS):
             break
-    epoch_tokens = int(lengths[0].sum(dtype=np.int64) + lengths[1].sum(dtype=np.int64))
+    epoch_tokens = data.tokens(batches)
     rate = tokens / seconds
     return Estimate(
         parameters=sum(parameter.numel() for parameter in model.parameters()),
@@ -58,27 +52,22 @@ def estimate(
     )
 
 
-def flops_per_token(model: nn.Module, batches: Batches) -> float:
-    """Over all pairs, padding not counted; a token of a long sentence attends to more."""
-    source, target = (
-        lengths.astype(np.float64) for lengths in (batches.source_lengths, batches.target_lengths)
-    )
+def flops_per_token(model: nn.Module, batches: Order) -> float:
+    """Over all examples, padding not counted."""
+    amounts = batches.amounts()
     flops = training_flops(
         model.config,  # type: ignore[arg-type]
         model.output.out_features,  # type: ignore[union-attr,arg-type]
-        source.sum(),
-        target.sum(),
-        (source**2).sum() / source.sum(),
-        (target**2).sum() / target.sum(),
+        *amounts,
     )
-    return float(flops / (source.sum() + target.sum()))
+    return float(flops / sum(map(batches.tokens, batches.epoch(0))))
 
 
 def attempt(
     model: nn.Module,
-    objective: Callable[[Any, Batch], Loss],
+    objective: Objective,
     data: TrainingData,
-    rows: np.ndarray[Any, np.dtype[np.int64]],
+    rows: Indices,
 ) -> tuple[int, float]:
     """Tokens of a batch, and the seconds of one forward and backward pass of it."""
     device = next(model.parameters()).device

@@ -28,6 +28,17 @@ class DataReady:
 
 
 @dataclass(frozen=True)
+class ExamplesReady:
+    """The same of what is not pairs, and what else there is to know of it."""
+
+    train: int
+    valid: int
+    unit: str  # "tokens", "texts" or "sentences"
+    padding: float
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Estimate:
     """What training will take, from updates tried on this machine."""
 
@@ -80,5 +91,14 @@ class Finished:
 
 
 Event = (
-    Note | DataReady | Estimate | Resumed | StepReport | Validation | Saved | Interrupted | Finished
+    Note
+    | DataReady
+    | ExamplesReady
+    | Estimate
+    | Resumed
+    | StepReport
+    | Validation
+    | Saved
+    | Interrupted
+    | Finished
 )

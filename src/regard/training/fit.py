@@ -1,7 +1,6 @@
 """Batches cut into pieces where memory is short: a batch too large for it would end the run."""
 
 import math
-from typing import Any
 
 import numpy as np
 import torch
@@ -37,7 +36,7 @@ def pieces_that_fit(model: nn.Module, objective: Objective, data: TrainingData) 
             "of this model; choose a smaller one, or spread it with train.parallel=fsdp"
         )
     rows = data.team.shares([largest(data)])[0].rows
-    sample = rows[np.argsort(-longest(data, rows))[:SAMPLE_ROWS]]
+    sample = rows[np.argsort(-data.batches.lengths(rows))[:SAMPLE_ROWS]]
     each = kept_bytes(model, objective, data, sample) / len(sample)
     wanted = math.ceil(WORKSPACE * each * len(rows) / room)
     return int(data.team.from_leader(min(wanted, len(rows))))
@@ -45,17 +44,7 @@ def pieces_that_fit(model: nn.Module, objective: Objective, data: TrainingData) 
 
 def largest(data: TrainingData) -> Indices:
     """The batch with the most cells, padding included."""
-    return max(
-        data.batches.epoch(0),
-        key=lambda rows: (
-            len(rows)
-            * int(data.batches.source_lengths[rows].max() + data.batches.target_lengths[rows].max())
-        ),
-    )
-
-
-def longest(data: TrainingData, rows: Indices) -> Any:
-    return data.batches.source_lengths[rows] + data.batches.target_lengths[rows]
+    return max(data.batches.epoch(0), key=data.batches.cells)
 
 
 def kept_bytes(model: nn.Module, objective: Objective, data: TrainingData, rows: Indices) -> int:

@@ -1,4 +1,4 @@
-"""Which weights a run keeps: those that did best on pairs it has not learned from."""
+"""Which weights a run keeps: those that did best on data it has not learned from."""
 
 import math
 from dataclasses import asdict, dataclass, replace
@@ -7,7 +7,7 @@ from typing import Any
 from torch import Tensor
 
 from regard.checkpoint import Run
-from regard.evaluate.validation import Validation, ValidationSet, validate
+from regard.evaluate.validation import HeldOut, Validation, validate
 from regard.recipe import Metric, Recipe
 from regard.training.log import Log
 from regard.training.state import TrainingState
@@ -20,7 +20,7 @@ class Judge:
     run: Run
     recipe: Recipe
     state: TrainingState
-    held_out: ValidationSet
+    held_out: HeldOut
     log: Log
 
     def judge(self, tensors: dict[str, Tensor]) -> Validation:
@@ -52,19 +52,16 @@ def better(new: Validation, old: Validation | None, metric: Metric) -> bool:
     """Whether a validation beats another by the recipe's metric."""
     if old is None or not math.isfinite(old.loss):
         return True
-    if metric == "loss" or new.bleu is None or new.chrf is None:
+    score = new.scores.get(metric)
+    if metric == "loss" or score is None:
         return new.loss < old.loss
-    if metric == "bleu":
-        return new.bleu > (old.bleu or 0.0)
-    return new.chrf > (old.chrf or 0.0)
+    return score > (old.scores.get(metric) or 0.0)
 
 
 def scores(validation: Validation) -> dict[str, Any]:
     return {
         "loss": validation.loss,
-        "perplexity": validation.perplexity,
-        "bleu": validation.bleu,
-        "chrf": validation.chrf,
+        **validation.scores,
         "best": validation.best,
         "samples": asdict(validation)["samples"],
     }

@@ -5,20 +5,26 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
-from regard.data.batch import Batch, batch_pairs
-from regard.data.batches import Batches, Indices
-from regard.data.ids import IdPairs
+from regard.data.batches import Indices, Order
+from regard.data.stream import Memory
 from regard.objectives import Loss
 from regard.recipe import TrainSection
 from regard.training.parallel import Gradients, whole
 from regard.training.schedule import learning_rate
 from regard.training.team import ALONE, Share, Team
 
-Objective = Callable[[nn.Module, Batch], Loss]
+Objective = Callable[[nn.Module, Any], Loss]
+
+
+class Examples(Protocol):
+    """What a model learns from, as batches of what is named by number."""
+
+    def batch(self, rows: Indices) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -34,10 +40,10 @@ class Position:
 class StepReport:
     step: int
     position: Position
-    loss: float  # per target token
+    loss: float  # per predicted token or label
     learning_rate: float
     grad_norm: float
-    tokens: int  # real source and target tokens of the update
+    tokens: int  # real tokens of the update, read or predicted
     seconds: float
     skipped: bool  # loss or gradient was not finite, so nothing was updated
 
@@ -48,14 +54,16 @@ class StepReport:
 
 @dataclass
 class TrainingData:
-    """Pairs of ids, the order in which they are met, who of a team meets which, and into how many
-    pieces a batch is cut where memory is short.
+    """Examples, the order in which they are met, who of a team meets which, and into how many
+    pieces a batch is cut where memory is short. With a memory, what was read is carried from each
+    batch to the next.
     """
 
-    pairs: IdPairs
-    batches: Batches
+    examples: Examples
+    batches: Order
     team: Team = ALONE
     pieces: int = 1
+    memory: Memory | None = None
 
     def next(self, position: Position, count: int) -> tuple[list[Indices], Position]:
         """`count` batches from a position on, across the end of an epoch if need be."""
@@ -66,27 +74,35 @@ class TrainingData:
                 epoch, index = epoch + 1, 0
             result.append(self.batches.epoch(epoch)[index])
             index += 1
+        if self.memory is not None:
+            self.memory.forget_all_but(int(place) for rows in result for place in rows)
         return result, replace(position, epoch=epoch, index=index)
 
     def shares(self, batches: list[Indices]) -> list[Share]:
         """What this process computes of an update, one after another."""
-        shares = self.team.shares(batches)
+        # What is carried stays with the process that has read it, so batches are split by rows.
+        shares = self.team.shares(batches, whole=self.memory is None)
         if self.pieces == 1:
             return shares
         return [each.part(i, self.pieces) for each in shares for i in range(self.pieces)]
 
-    def batch(self, rows: Indices) -> Batch:
-        return batch_pairs(
-            [self.pairs.source(i) for i in rows], [self.pairs.target(i) for i in rows]
-        )
+    def batch(self, rows: Indices) -> Any:
+        return self.examples.batch(rows)
 
     def labels(self, batches: list[Indices]) -> int:
-        """How many tokens there are to predict."""
-        return sum(int(self.batches.target_lengths[rows].sum()) for rows in batches)
+        """How many tokens or labels there are to predict."""
+        return sum(map(self.batches.labels, batches))
 
     def tokens(self, batches: list[Indices]) -> int:
-        sources = sum(int(self.batches.source_lengths[rows].sum()) for rows in batches)
-        return sources + self.labels(batches)
+        return sum(map(self.batches.tokens, batches))
+
+    def carried(self, position: Position) -> dict[str, Tensor]:
+        """What the batch at a position goes on from; gathered by all processes of a team."""
+        if self.memory is None:
+            return {}
+        rows = self.next(position, 1)[0][0]
+        table = self.memory.table(rows[self.team.rank :: self.team.size].tolist())
+        return self.team.gathered(table)
 
 
 def derived_seed(*numbers: int) -> int:

@@ -12,7 +12,6 @@ from torch.distributed.fsdp import FSDPModule, fully_shard, register_fsdp_forwar
 from torch.distributed.tensor import DTensor, distribute_tensor
 from torch.nn.parallel import DistributedDataParallel
 
-from regard.data.batch import Batch
 from regard.training.team import Team
 
 
@@ -33,7 +32,7 @@ class Gradients:
                 self.loss, gradient_as_bucket_view=True
             )
 
-    def add(self, batch: Batch, scale: float, last: bool) -> float:
+    def add(self, batch: Any, scale: float, last: bool) -> float:
         """The loss of a batch; `scale` times its gradient is added."""
         waiting: AbstractContextManager[Any] = nullcontext()
         if isinstance(self.together, FSDPModule):
@@ -54,7 +53,7 @@ class WithObjective(nn.Module):
         self.model = model
         self.objective = objective
 
-    def forward(self, batch: Batch) -> Tensor:
+    def forward(self, batch: Any) -> Tensor:
         total: Tensor = self.objective(self.model, batch).total
         return total
 
@@ -65,7 +64,9 @@ def shard(model: nn.Module) -> None:
         for block in stack:
             fully_shard(block)
     fully_shard(model)
-    register_fsdp_forward_method(model, "features")
+    for name in ("features", "continued"):
+        if hasattr(model, name):
+            register_fsdp_forward_method(model, name)
 
 
 def whole(tensor: Tensor) -> Tensor:

@@ -6,33 +6,37 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import torch
+from torch import nn
 
 from regard import machine, objectives
 from regard.checkpoint import Run
-from regard.data.batch import Batch
-from regard.data.batches import Batches
 from regard.errors import RunError
-from regard.evaluate.validation import ValidationSet
-from regard.models import Model, build
+from regard.models import build
 from regard.objectives import Loss
 from regard.recipe import Recipe
-from regard.training import prepare, team
+from regard.training import team
+from regard.training.beginning import begin_with, take_tokenizer, with_model_of
 from regard.training.estimate import estimate
-from regard.training.events import DataReady, Event, Note, Resumed
+from regard.training.events import Event, Note, Resumed
 from regard.training.finish import finish
 from regard.training.fit import pieces_that_fit
 from regard.training.judge import Judge
+from regard.training.label_lesson import label_lesson
+from regard.training.lesson import Lesson
 from regard.training.log import Log
 from regard.training.loop import Objective, TrainingData, derived_seed
+from regard.training.masked_lesson import masked_lesson
+from regard.training.pair_lesson import pair_lesson
 from regard.training.parallel import shard
-from regard.training.prepare import Prepared
 from regard.training.state import TrainingState
 from regard.training.team import Team
+from regard.training.text_lesson import text_lesson
 from regard.training.updates import drop_old_checkpoints, update_until_done
 
 # Settings that a started run may be given anew: they do not change what an update does.
@@ -60,7 +64,7 @@ def training_run(recipe: Recipe, out: Path) -> Iterator[Event]:
     processes that a launcher has started, the first tells what happens and the others are silent.
     """
     run = Run(out)
-    recipe = settle(run, recipe)
+    recipe = settle(run, with_model_of(recipe, run))
     if sentence := finished(run, recipe):
         yield Note(sentence)
         return
@@ -69,6 +73,7 @@ def training_run(recipe: Recipe, out: Path) -> Iterator[Event]:
         if team.leads_here():
             run.sweep()
             run.save_recipe(recipe)
+            take_tokenizer(run, recipe)
         with team.assembled(command(run), processes) as members:
             events = train_together(run, recipe, members)
             if members.leads:
@@ -90,9 +95,9 @@ def train_together(run: Run, recipe: Recipe, members: Team) -> Iterator[Event]:
     threads = max(1, machine.usable_cores() // members.local_size)
     torch.set_num_threads(recipe.train.threads or threads)
     with members.leader_first():
-        prepared = yield from prepare_data(run, recipe)
+        lesson = yield from prepare_lesson(run, recipe)
     with stopping() as stop:
-        yield from train_prepared(run, recipe, prepared, members, stop)
+        yield from train_prepared(run, recipe, lesson, members, stop)
 
 
 def finished(run: Run, recipe: Recipe) -> str:
@@ -110,11 +115,13 @@ def finished(run: Run, recipe: Recipe) -> str:
 
 def settle(run: Run, recipe: Recipe) -> Recipe:
     """A new folder, or one with a started run of the same experiment."""
+    from_run = recipe.train.from_run
+    data = {"folder": str(Path(recipe.data.folder).resolve())}
+    train = {"from_run": str(Path(from_run).resolve()) if from_run else ""}
     recipe = recipe.model_copy(
         update={
-            "data": recipe.data.model_copy(
-                update={"folder": str(Path(recipe.data.folder).resolve())}
-            )
+            "data": recipe.data.model_copy(update=data),
+            "train": recipe.train.model_copy(update=train),
         }
     )
     try:
@@ -168,58 +175,37 @@ def stopping() -> Iterator[Callable[[], bool]]:
             signal.signal(number, handler)
 
 
-def prepare_data(run: Run, recipe: Recipe) -> Generator[Event, None, Prepared]:
-    """Tokenizers and ids, made by this start or by an earlier one."""
-    tokenizers = run.tokenizers() if run.has_tokenizers() else None
-    prepared = prepare.load_prepared(run, tokenizers) if tokenizers else None
-    reports = None
-    if prepared is None:
-        yield Note("Reading the pairs …")
-        pairs = prepare.survey(prepare.corpus(recipe.data)).pairs
-        split = prepare.Split.of(recipe, pairs)
-        if tokenizers is None:
-            yield Note(f"Learning the vocabulary from {pairs:,} pairs …")
-            tokenizers = prepare.learn_tokenizers(recipe, split)
-            run.save_tokenizers(tokenizers)
-        yield Note("Encoding the pairs …")
-        reports = prepare.encode_pairs(run, recipe, split, tokenizers)
-        prepared = prepare.load_prepared(run, tokenizers)
-        if prepared is None:
-            raise RunError(
-                f"{run.training / 'data'}: the encoded pairs vanished while training began"
-            )
-    train = prepared.train
-    batches = Batches(
-        train.source_lengths, train.target_lengths, recipe.train.batch_tokens, recipe.seed
-    )
-    yield DataReady(
-        train_pairs=len(train),
-        valid_pairs=len(prepared.valid),
-        padding=batches.padding(),
-        train_report=reports[1] if reports else None,
-        valid_report=reports[0] if reports else None,
-    )
-    return prepared
+def prepare_lesson(run: Run, recipe: Recipe) -> Generator[Event, None, Lesson]:
+    """What a task brings: its reader, ids on disk, batches, objective and validation."""
+    match recipe.task:
+        case "translation":
+            return (yield from pair_lesson(run, recipe))
+        case "language-model":
+            return (yield from text_lesson(run, recipe))
+        case "classification" | "tagging":
+            return (yield from label_lesson(run, recipe))
+        case "masked-language-model":
+            return (yield from masked_lesson(run, recipe))
 
 
 def train_prepared(
-    run: Run, recipe: Recipe, prepared: Prepared, members: Team, stop: Callable[[], bool]
+    run: Run, recipe: Recipe, lesson: Lesson, members: Team, stop: Callable[[], bool]
 ) -> Iterator[Event]:
-    """From encoded pairs to the end of training, or to a polite stop."""
+    """From encoded data to the end of training, or to a polite stop."""
     device = machine.choose_device(recipe.train.device)
     if device == torch.device("cuda"):
         device = torch.device("cuda", members.local_rank)
         torch.cuda.set_device(device)
-    state = first_state(recipe, prepared, members, device)
+    state, remark = first_state(run, recipe, lesson, members, device)
     with members.leader_first():
         damaged = state.restore(run)
+    if remark and not state.step:
+        yield Note(remark)
     if state.step == 0 and run.info():
         raise RunError(f"{run.folder}: finished and without checkpoints; choose another --out")
     dtype = machine.choose_precision(recipe.train.precision, device)
-    objective = objective_for(recipe, device, dtype)
-    lengths = prepared.train.source_lengths, prepared.train.target_lengths
-    batches = Batches(*lengths, recipe.train.batch_tokens, recipe.seed)
-    data = TrainingData(prepared.train, batches, members)
+    objective = objective_for(recipe, device, dtype, lesson.objective)
+    data = TrainingData(lesson.examples, lesson.batches, members, memory=lesson.memory)
     data.pieces = pieces_that_fit(state.model, objective, data)
     changed = state.go_on_under(conditions(device, dtype, data))
     yield from (Note(sentence, warning=True) for sentence in (*damaged, *changed))
@@ -230,13 +216,14 @@ def train_prepared(
         num_bytes = 12 * sum(parameter.numel() for parameter in state.model.parameters())
         run.require_space(2 * (recipe.train.keep + 1) * num_bytes)
         steps, accumulate = recipe.train.steps, recipe.train.accumulate
-        yield estimate(state.model, objective, data, steps, accumulate, dtype)
-    texts = prepared.valid_pairs[: recipe.train.eval_sentences]
-    held_out = ValidationSet(prepared.valid, texts, *prepared.tokenizers)
+        expected = estimate(state.model, objective, data, steps, accumulate, dtype)
+        yield replace(expected, vocabulary=max(lesson.inputs, lesson.outputs))
+    if data.memory is not None:
+        data.memory.load(state.carried)  # trials have left something else
     tensorboard = recipe.train.tensorboard
     log = Log(run.folder, state.step, tensorboard) if members.leads else None
     with log or nullcontext():
-        judge = Judge(run, recipe, state, held_out, log) if log else None
+        judge = Judge(run, recipe, state, lesson.held_out, log) if log else None
         if (yield from update_until_done(run, recipe, state, data, objective, judge, stop)):
             last = state.judged_weights()
             if judge:
@@ -244,19 +231,20 @@ def train_prepared(
 
 
 def first_state(
-    recipe: Recipe, prepared: Prepared, members: Team, device: torch.device
-) -> TrainingState:
-    """The model before the first update, the same in every process."""
+    run: Run, recipe: Recipe, lesson: Lesson, members: Team, device: torch.device
+) -> tuple[TrainingState, str]:
+    """The model before the first update, the same in every process, and a remark on it if any."""
 
-    def model() -> Model:
-        return build(recipe.model, *map(len, prepared.tokenizers)).to(device)
+    def model() -> nn.Module:
+        return build(recipe.model, lesson.inputs, lesson.outputs, recipe.labels_with).to(device)
 
     torch.manual_seed(derived_seed(recipe.seed))
     first = model().train()
+    remark = "" if run.checkpoints() else begin_with(first, run, recipe)
     if members.size == 1 or recipe.train.parallel == "ddp":
-        return TrainingState(first, recipe.train)
+        return TrainingState(first, recipe.train), remark
     shard(first)
-    return TrainingState(first, recipe.train, twin=model)
+    return TrainingState(first, recipe.train, twin=model), remark
 
 
 def conditions(device: torch.device, dtype: torch.dtype, data: TrainingData) -> dict[str, str]:
@@ -271,16 +259,21 @@ def conditions(device: torch.device, dtype: torch.dtype, data: TrainingData) -> 
     }
 
 
-def objective_for(recipe: Recipe, device: torch.device, dtype: torch.dtype) -> Objective:
-    """The recipe's objective, its products in the precision the device is good at."""
+def objective_for(
+    recipe: Recipe,
+    device: torch.device,
+    dtype: torch.dtype,
+    objective: Callable[[Any, Any, float], Loss] = objectives.translation,
+) -> Objective:
+    """The task's objective, its products in the precision the device is good at."""
     smoothing = recipe.train.label_smoothing
 
-    def plain(model: Any, batch: Batch) -> Loss:
-        return objectives.translation(model, batch, smoothing)
+    def plain(model: Any, batch: Any) -> Loss:
+        return objective(model, batch, smoothing)
 
-    def mixed(model: Any, batch: Batch) -> Loss:
+    def mixed(model: Any, batch: Any) -> Loss:
         with torch.autocast(device.type, dtype=dtype):
-            return objectives.translation(model, batch, smoothing)
+            return objective(model, batch, smoothing)
 
     # Even a disabled autocast costs a narrow model a tenth of its speed.
     return plain if dtype == torch.float32 else mixed

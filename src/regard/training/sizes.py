@@ -2,7 +2,10 @@
 
 from typing import Any
 
+from regard.data.texts import count_characters, read_documents
+from regard.errors import RecipeError
 from regard.recipe import DataSection
+from regard.training.label_lesson import read_labelled
 from regard.training.prepare import corpus, survey
 
 # Up to this many pairs: layers a side, d_model, d_ff, heads, vocabulary, dropout, epochs.
@@ -15,9 +18,34 @@ TABLE = (
     (10**15, 6, 512, 2048, 8, 32_000, 0.1, 5),
 )
 
+# Up to so many characters: layers, d_model, heads, context, dropout, passes. Below the first, a
+# model of characters; above, of pieces. The third row is that of nanoGPT for a megabyte.
+TEXTS = (
+    (400_000, 2, 128, 4, 128, 0.2, 25),
+    (3_000_000, 4, 128, 4, 128, 0.1, 20),
+    (30_000_000, 6, 256, 8, 256, 0.1, 8),
+    (10**15, 8, 512, 8, 512, 0.1, 3),
+)
+# Text with fewer characters than this is learned character by character.
+PIECES_PAY_FROM = 3_000_000
 
-def suggest(data: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+
+def suggest(data: dict[str, Any], task: str = "translation") -> tuple[dict[str, Any], list[str]]:
     """Recipe values for a [data] section, and sentences that say why."""
+    match task:
+        case "translation":
+            return suggest_for_pairs(data)
+        case "language-model":
+            return suggest_for_text(data)
+        case "classification" | "tagging":
+            return suggest_for_labels(data, task)
+        case "masked-language-model":
+            return suggest_for_masked(data)
+        case _:
+            raise RecipeError(f"task {task}: there is no such task")
+
+
+def suggest_for_pairs(data: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
     found = survey(corpus(DataSection.model_validate(data)))
     layers, d_model, d_ff, heads, vocabulary, dropout, epochs = next(
         row[1:] for row in TABLE if found.pairs <= row[0]
@@ -66,3 +94,107 @@ def suggest(data: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
         "over the data, fewer when validation stops getting better"
     )
     return values, [*reasons, length]
+
+
+def suggest_for_text(data: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    section = DataSection.model_validate(data)
+    characters = count_characters(read_documents(section.paths("train")))
+    layers, d_model, heads, context, dropout, passes = next(
+        row[1:] for row in TEXTS if characters <= row[0]
+    )
+    by_character = characters <= PIECES_PAY_FROM
+    tokens = characters if by_character else characters // 4
+    batch_tokens = 2048 if by_character else 4096
+    steps = max(200, min(passes * tokens // batch_tokens, 100_000))
+    every = max(50, steps // 10)
+    values = {
+        "data": {"context": context, **data},
+        "tokenizer": {
+            "kind": "character" if by_character else "bpe",
+            "vocabulary_size": 1000 if by_character else 8000,
+        },
+        "model": {
+            "num_layers": layers,
+            "d_model": d_model,
+            "d_ff": 4 * d_model,
+            "num_heads": heads,
+            "dropout": dropout,
+            "max_positions": context,
+        },
+        "train": {
+            "steps": steps,
+            "batch_tokens": batch_tokens,
+            "optimizer": "adamw",
+            "learning_rate": 3e-3 if d_model <= 128 else 1e-3,
+            "schedule": "cosine",
+            "final_learning_rate": 1e-5,
+            "warmup_steps": min(200, steps // 10),
+            "weight_decay": 0.1,
+            "label_smoothing": 0.0,
+            "eval_every": every,
+            "save_every": every,
+            "patience": 4,
+            "average": 1,
+        },
+    }
+    amount = f"{steps:,} updates of {batch_tokens:,} tokens: {steps * batch_tokens / tokens:.0f}"
+    reasons = [
+        f"{characters:,} characters: so",
+        f"{layers} layers of width {d_model} that see {context} tokens at a time",
+        "characters are the tokens: there is too little text to learn words from"
+        if by_character
+        else "pieces of words are the tokens, up to 8,000 of them",
+        f"{amount} passes over the text, fewer when validation stops getting better",
+    ]
+    return values, reasons
+
+
+def suggest_for_labels(data: dict[str, Any], task: str) -> tuple[dict[str, Any], list[str]]:
+    section = DataSection.model_validate(data)
+    count = words = 0
+    for example in read_labelled(task, section.paths("train"), section.label):
+        count += 1
+        words += sum(unit.count(" ") + 1 for unit in example.units)
+    d_model, dropout, passes = (128, 0.5, 15) if count <= 50_000 else (256, 0.3, 6)
+    vocabulary = max(400, min(16_000, words // 20))
+    batch_tokens = 4096 if words > 500_000 else 1024
+    batches = max(1, round(1.4 * words / batch_tokens))
+    steps = max(200, min(passes * batches, 100_000))
+    every = max(25, steps // 15)
+    values = {
+        "data": {"max_length": 256, **data},
+        "tokenizer": {"vocabulary_size": vocabulary},
+        "model": {"kind": "recurrent", "d_model": d_model, "dropout": dropout},
+        "train": {
+            "steps": steps,
+            "batch_tokens": batch_tokens,
+            "learning_rate": 2e-3,
+            "schedule": "cosine",
+            "final_learning_rate": 1e-5,
+            "warmup_steps": min(200, steps // 10),
+            "label_smoothing": 0.0,
+            "eval_every": every,
+            "save_every": every,
+            "metric": "accuracy",
+            "patience": 5,
+            "average": 1,
+        },
+    }
+    unit = "texts" if task == "classification" else "sentences"
+    reasons = [
+        f"{count:,} {unit}, {words:,} words: so",
+        f"a bidirectional LSTM of width {d_model}, dropout {dropout}: it needs the least data",
+        f"vocabulary of up to {vocabulary:,} pieces: each is then met often enough to be learned",
+        f"{steps:,} updates, {passes} passes at most: fewer when validation stops getting better",
+    ]
+    return values, reasons
+
+
+def suggest_for_masked(data: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """The sizes of a language model of pieces, for a model that sees both sides."""
+    values, reasons = suggest_for_text(data)
+    model = {**values["model"], "kind": "bert", "num_segments": 1}
+    values["tokenizer"] = {"vocabulary_size": 8000}
+    values["model"] = model
+    values["train"]["learning_rate"] = 1e-3
+    return values, [*reasons[:2], "pieces of words are the tokens, up to 8,000 of them"]

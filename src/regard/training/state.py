@@ -1,17 +1,17 @@
 """All that changes while a run trains, and its way to the disk and back."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from regard.checkpoint import Run, check_weights, weights
 from regard.errors import RunError
 from regard.evaluate.validation import Validation
-from regard.models import Model
 from regard.recipe import TrainSection
 from regard.training.loop import Position
 from regard.training.optimizer import (
@@ -45,16 +45,30 @@ class Progress:
             **{
                 **values,
                 "position": position,
-                "best": Validation(**{**best, "samples": ()}) if best else None,
+                "best": restored(best) if best else None,
             }
         )
 
 
+def restored(best: dict[str, Any]) -> Validation:
+    """A validation as a checkpoint has it; the first versions knew the scores of pairs alone."""
+    scores = best.get("scores")
+    if scores is None:
+        loss = best["loss"]
+        scores = {
+            "perplexity": math.exp(min(loss, 100.0)),
+            **{n: best[n] for n in ("bleu", "chrf")},
+        }
+    return Validation(best["step"], best["loss"], scores, (), best["best"])
+
+
 class TrainingState:
-    """Model, optimizer, moving average and progress. A checkpoint is exactly this."""
+    """Model, optimizer, moving average and progress. A checkpoint is exactly this, and what a model
+    carries from batch to batch.
+    """
 
     def __init__(
-        self, model: Model, train: TrainSection, twin: Callable[[], Model] | None = None
+        self, model: nn.Module, train: TrainSection, twin: Callable[[], nn.Module] | None = None
     ) -> None:
         self.model = model
         # Makes a model that is whole, where the one in training is in pieces.
@@ -62,6 +76,7 @@ class TrainingState:
         self.optimizer = build_optimizer(model, train)
         self.average = MovingAverage(model, train.moving_average) if train.moving_average else None
         self.progress = Progress()
+        self.carried: dict[str, Tensor] = {}  # as the checkpoint had it
 
     @property
     def step(self) -> int:
@@ -119,6 +134,7 @@ class TrainingState:
             if self.average is not None:
                 self.average.load(part(tensors, "average/"))
             load_optimizer(self.model, self.optimizer, part(tensors, "optimizer/"))
+            self.carried = part(tensors, "carried/")
         except (KeyError, TypeError) as error:
             raise RunError(f"{path}: not a checkpoint of this run ({error})") from None
         self.progress = restored
@@ -140,7 +156,7 @@ class TrainingState:
         return {name: whole(tensor) for name, tensor in tensors.items()}
 
     @contextmanager
-    def model_with(self, tensors: Mapping[str, Tensor]) -> Iterator[Model]:
+    def model_with(self, tensors: Mapping[str, Tensor]) -> Iterator[nn.Module]:
         """A model of other weights, for a while."""
         if self.twin is not None:
             model = self.twin()

@@ -61,14 +61,14 @@ class Team:
         """The leader talks, validates and writes."""
         return self.rank == 0
 
-    def shares(self, batches: Sequence[Indices]) -> list[Share]:
+    def shares(self, batches: Sequence[Indices], whole: bool = True) -> list[Share]:
         """This process's part of an update. A batch that is not split draws the same dropout
         wherever it is computed.
         """
-        whole = [Share((number,), rows) for number, rows in enumerate(batches)]
-        if len(batches) % self.size == 0:
-            return whole[self.rank :: self.size]
-        return [each.part(self.rank, self.size) for each in whole]
+        all_of_it = [Share((number,), rows) for number, rows in enumerate(batches)]
+        if self.size == 1 or (whole and len(batches) % self.size == 0):
+            return all_of_it[self.rank :: self.size]
+        return [each.part(self.rank, self.size) for each in all_of_it]
 
     def sum(self, number: float) -> float:
         """Over all processes, the same bits in each."""
@@ -77,6 +77,34 @@ class Team:
         tensor = torch.tensor([number], dtype=torch.float64)
         dist.all_reduce(tensor)
         return float(tensor)
+
+    def gathered(self, table: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """The rows of all processes one after another, where a process may have none."""
+        if self.size == 1:
+            return table
+        counts = torch.zeros(self.size, dtype=torch.int64)
+        counts[self.rank] = len(next(iter(table.values()))) if table else 0
+        dist.all_reduce(counts)
+        if not counts.any():
+            return {}
+        parts: dict[str, torch.Tensor] = {}
+        begin, end = int(counts[: self.rank].sum()), int(counts[: self.rank + 1].sum())
+        for name, shape in self.shapes(table).items():
+            # Sums with zeros are exact; in float64 places in a text are, too.
+            whole = torch.zeros(int(counts.sum()), *shape, dtype=torch.float64)
+            if begin < end:
+                whole[begin:end] = table[name]
+            dist.all_reduce(whole)
+            parts[name] = whole.to(torch.int64 if not shape else torch.float32)
+        return parts
+
+    def shapes(self, table: dict[str, torch.Tensor]) -> dict[str, tuple[int, ...]]:
+        """Of a row of each part: of the states that a model carries, and of their places."""
+        sizes = torch.zeros(2, dtype=torch.int64)
+        if table:
+            sizes = torch.tensor(table["states"].shape[1:])
+        dist.all_reduce(sizes, dist.ReduceOp.MAX)
+        return {"places": (), "states": (int(sizes[0]), int(sizes[1]))}
 
     def any(self, wish: bool) -> bool:
         return self.sum(wish) > 0

@@ -10,7 +10,6 @@ from regard.training.events import Event, Interrupted, Saved
 from regard.training.judge import Judge
 from regard.training.loop import Objective, StepReport, TrainingData, training_steps
 from regard.training.state import TrainingState
-from regard.training.team import Team
 
 
 def update_until_done(
@@ -31,7 +30,7 @@ def update_until_done(
         if members.any(stop()):
             saved = state.step == 0 or run.checkpoint_path(state.step).exists()
             if not members.from_leader(saved):
-                yield save(run, recipe, state, members)
+                yield save(run, recipe, state, data)
             yield Interrupted(state.step)
             return False
         report = next(steps)
@@ -51,7 +50,7 @@ def update_until_done(
                 yield judge.judge(weights)
             progress.stale = int(members.from_leader(progress.stale))
         if report.step % train.save_every == 0 or done(state, recipe):
-            yield save(run, recipe, state, members)
+            yield save(run, recipe, state, data)
     return True
 
 
@@ -72,10 +71,12 @@ def note_step(report: StepReport, state: TrainingState) -> None:
         state.average.update(state.model, report.step)
 
 
-def save(run: Run, recipe: Recipe, state: TrainingState, members: Team) -> Saved:
+def save(run: Run, recipe: Recipe, state: TrainingState, data: TrainingData) -> Saved:
     """All gather what is to be saved, the leader writes it."""
     tensors = state.tensors()
-    if members.leads:
+    for name, tensor in data.carried(state.progress.position).items():
+        tensors[f"carried/{name}"] = tensor
+    if data.team.leads:
         state.save(run, tensors)
         drop_old_checkpoints(run, recipe)
     return Saved(state.step, run.checkpoint_path(state.step))

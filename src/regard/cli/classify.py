@@ -1,0 +1,46 @@
+"""regard classify: texts in, labels out, in the same order."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+TEXTS_AT_ONCE = 256
+
+
+def classify(
+    run: Path,
+    texts: tuple[str, ...] = (),
+    /,
+    *,
+    as_json: Annotated[bool, Parameter(name="--json")] = False,
+    device: str = "auto",
+) -> None:
+    """Label texts, or every line of standard input.
+
+    Parameters
+    ----------
+    run
+        A run folder of a classifier.
+    texts
+        Texts to label; without any, lines are read from standard input.
+    as_json
+        One object a line: text, label, and the probability of each label.
+    device
+        cpu, cuda, mps or auto.
+    """
+    from regard.cli.display import results
+    from regard.cli.translate import chunks, lines
+    from regard.text_tasks.labelling import Classifier
+
+    classifier = Classifier.load(run, device)
+    for chunk in chunks(texts or lines(), TEXTS_AT_ONCE):
+        for text, found in zip(chunk, classifier.classify(chunk), strict=True):
+            if as_json:
+                facts = {"text": text, "label": found.label, "probabilities": found.probabilities}
+                results(json.dumps(facts, ensure_ascii=False))
+            else:
+                results(f"{found.label}\t{found.probabilities[found.label]:.3f}\t{text}")
+        sys.stdout.flush()

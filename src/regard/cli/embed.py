@@ -1,0 +1,78 @@
+"""regard embed: a vector for each text, or for each token of it."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+def embed(
+    run: Path,
+    texts: tuple[str, ...] = (),
+    /,
+    *,
+    backward: Path | None = None,
+    out: Path | None = None,
+    tokens: bool = False,
+    normalise: bool = False,
+    device: str = "auto",
+) -> None:
+    """Vectors of texts, or of every line of standard input: an object a line, or one .npy file.
+
+    Parameters
+    ----------
+    run
+        A run folder of a masked language model, a classifier, a tagger or a language model.
+    texts
+        Texts to embed; without any, lines are read from standard input.
+    backward
+        With a recurrent language model: another that reads backwards, for vectors that know both
+        sides.
+    out
+        A .npy file for the vectors, a row for each text.
+    tokens
+        A vector for each token instead of their mean.
+    normalise
+        Make every vector of length 1.
+    device
+        cpu, cuda, mps or auto.
+    """
+    import numpy as np
+
+    from regard.cli.display import results, say
+    from regard.cli.translate import chunks, lines
+    from regard.errors import RequestError
+    from regard.text_tasks.embedder import ROWS_AT_ONCE, Embedder
+
+    if out is not None and (tokens or out.suffix != ".npy"):
+        raise RequestError(f"--out {out}: takes a name that ends in .npy, and no --tokens")
+    embedder = Embedder.load(run, device, backward)
+    kept = []
+    for chunk in chunks(texts or lines(), ROWS_AT_ONCE):
+        if tokens:
+            for text in chunk:
+                pieces, found = embedder.tokens(text)
+                facts = {"text": text, "tokens": pieces, "vectors": unit(found, normalise).tolist()}
+                results(json.dumps(facts, ensure_ascii=False))
+            continue
+        vectors = unit(embedder.embed(chunk), normalise)
+        if out is not None:
+            kept.append(vectors)
+            continue
+        for text, vector in zip(chunk, vectors, strict=True):
+            results(json.dumps({"text": text, "vector": vector.tolist()}, ensure_ascii=False))
+    if out is not None and kept:
+        table = np.concatenate(kept)
+        np.save(out, table, allow_pickle=False)
+        say(f"Wrote {len(table):,} vectors of {table.shape[1]} numbers to {out}")
+
+
+def unit(vectors: "NDArray[np.float32]", wanted: bool) -> "NDArray[np.float32]":
+    import numpy as np
+
+    if not wanted:
+        return vectors
+    return vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-12)

@@ -1,0 +1,53 @@
+"""regard fill: what may stand where something is masked."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+
+def fill(
+    run: Path,
+    texts: tuple[str, ...] = (),
+    /,
+    *,
+    top: int = 5,
+    as_json: Annotated[bool, Parameter(name="--json")] = False,
+    device: str = "auto",
+) -> None:
+    """Fill in each [MASK] of a text; [SEP] stands between two sentences.
+
+    Parameters
+    ----------
+    run
+        A run folder of a masked language model.
+    texts
+        Texts to fill in; without any, lines are read from standard input.
+    top
+        How many candidates to show for each mask.
+    as_json
+        One object a text: the filled text, and the candidates with their probabilities.
+    device
+        cpu, cuda, mps or auto.
+    """
+    from dataclasses import asdict
+
+    from regard.cli.display import results
+    from regard.cli.translate import lines
+    from regard.errors import RequestError
+    from regard.text_tasks.filler import Filler, ranked
+
+    if top < 1:
+        raise RequestError(f"--top {top}: show at least 1 candidate")
+    filler = Filler.load(run, device)
+    for text in texts or lines():
+        found = filler.fill(text, top)
+        if as_json:
+            results(json.dumps({"source": text, **asdict(found)}, ensure_ascii=False))
+            continue
+        results(found.text)
+        for candidates in found.candidates:
+            results(f"  {ranked(candidates)}")
+        sys.stdout.flush()

@@ -1,0 +1,69 @@
+"""regard generate: a language model goes on with a text."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+
+def generate(
+    run: Path,
+    prompt: str = "",
+    /,
+    *,
+    max_tokens: int = 200,
+    temperature: float = 0.8,
+    top_k: int = 0,
+    top_p: float = 1.0,
+    seed: int = 1,
+    stream: bool = False,
+    as_json: Annotated[bool, Parameter(name="--json")] = False,
+    device: str = "auto",
+) -> None:
+    """Continue a text.
+
+    Parameters
+    ----------
+    run
+        A run folder of a language model.
+    prompt
+        The beginning of the text; without it, standard input, or the beginning of a document.
+    max_tokens
+        The most tokens to write.
+    temperature
+        Below 1 is bolder, above 1 more varied; 0 takes the likeliest token each time.
+    top_k
+        Draw from the k likeliest tokens; 0 from all.
+    top_p
+        Draw from the likeliest tokens of this total probability.
+    seed
+        The same seed draws the same.
+    stream
+        Show the text as it is written, also when it is not for a screen.
+    as_json
+        One object: prompt, text and how it was drawn.
+    device
+        cpu, cuda, mps or auto.
+    """
+    from dataclasses import asdict
+
+    from regard.cli.display import results
+    from regard.text_tasks.writer import Writer, Writing
+
+    writing = Writing(max_tokens, temperature, top_k, top_p, seed)
+    writer = Writer.load(run, device)
+    if not prompt and not sys.stdin.isatty():
+        prompt = sys.stdin.read()
+    if as_json:
+        text = writer.generate(prompt, writing)
+        results(json.dumps({"prompt": prompt, "text": text, **asdict(writing)}, ensure_ascii=False))
+        return
+    at_once = stream or sys.stdout.isatty()
+    sys.stdout.write(prompt)
+    for piece in writer.stream(prompt, writing):
+        sys.stdout.write(piece)
+        if at_once:
+            sys.stdout.flush()
+    sys.stdout.write("\n")

@@ -1,0 +1,31 @@
+"""regard import: a model that Hugging Face's transformers saved, as a run."""
+
+from pathlib import Path
+
+
+def import_run(folder: Path, /, *, out: Path) -> None:
+    """Make a run of a model that Hugging Face's transformers saved: Marian, GPT-2 or BERT.
+
+    Reads config.json, model.safetensors and tokenizer.json. Fetches nothing, runs nothing.
+
+    Parameters
+    ----------
+    folder
+        The folder that transformers saved.
+    out
+        The run folder to write; it must not exist or be empty.
+    """
+    from regard.cli.display import say
+    from regard.engines import huggingface
+    from regard.errors import RunError
+
+    if not folder.is_dir():
+        raise RunError(f"{folder}: no such folder; name one that transformers saved")
+    try:
+        recipe = huggingface.import_run(folder, out)
+    except OSError as error:
+        raise RunError(
+            f"{out}: cannot be written ({error.strerror}); nothing is left behind, "
+            "put that right and run the same command"
+        ) from None
+    say(f"Wrote {out}, a run for {recipe.task}: {recipe.model.summary()}.")

@@ -1,0 +1,60 @@
+"""regard score: how likely a language model holds a text."""
+
+import json
+import math
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+
+def score(
+    run: Path,
+    texts: tuple[str, ...] = (),
+    /,
+    *,
+    as_json: Annotated[bool, Parameter(name="--json")] = False,
+    device: str = "auto",
+) -> None:
+    """The log-probability of each token of a text, and of all of it.
+
+    Parameters
+    ----------
+    run
+        A run folder of a language model.
+    texts
+        Texts to score; without any, all of standard input is one text.
+    as_json
+        One object for each text: tokens, log-probabilities, perplexity, bits per character.
+    device
+        cpu, cuda, mps or auto.
+    """
+    from regard.cli.display import results
+    from regard.errors import RequestError
+    from regard.text_tasks.writer import Writer
+
+    writer = Writer.load(run, device)
+    for text in texts or (sys.stdin.read(),):
+        scored = writer.score(text)
+        if not scored:
+            raise RequestError("the text to score is empty; give some words or lines")
+        values = [each.log_probability for each in scored]
+        total = sum(values)
+        summary = {
+            "log_probability": total,
+            "perplexity": math.exp(min(100.0, -total / len(values))),
+            "bits_per_character": -total / math.log(2) / max(1, len(text)),
+        }
+        if as_json:
+            tokens = [each.piece for each in scored]
+            facts = {"text": text, "tokens": tokens, "log_probabilities": values, **summary}
+            results(json.dumps(facts, ensure_ascii=False))
+            continue
+        for each in scored:
+            shown = each.piece.replace("\n", "\\n").replace("\t", "\\t")
+            results(f"{each.log_probability:9.4f}\t{shown}")
+        results(
+            f"{len(values):,} tokens, log-probability {total:.2f}, perplexity "
+            f"{summary['perplexity']:.2f}, {summary['bits_per_character']:.3f} bits/character"
+        )

@@ -1,0 +1,55 @@
+"""regard tag: a label for each word."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+SENTENCES_AT_ONCE = 256
+
+
+def tag(
+    run: Path,
+    sentences: tuple[str, ...] = (),
+    /,
+    *,
+    as_json: Annotated[bool, Parameter(name="--json")] = False,
+    device: str = "auto",
+) -> None:
+    """Label the words of sentences, or of every line of standard input.
+
+    Words are what stands between spaces: write punctuation apart, as the tagger's data does. Each
+    word goes to a line of its own with its label, and an empty line ends a sentence.
+
+    Parameters
+    ----------
+    run
+        A run folder of a tagger.
+    sentences
+        Sentences to label; without any, lines are read from standard input.
+    as_json
+        One object a sentence: words, labels and their probabilities.
+    device
+        cpu, cuda, mps or auto.
+    """
+    from regard.cli.display import results
+    from regard.cli.translate import chunks, lines
+    from regard.text_tasks.labelling import Tagger
+
+    tagger = Tagger.load(run, device)
+    for chunk in chunks(sentences or lines(), SENTENCES_AT_ONCE):
+        for found in tagger.tag(chunk):
+            if as_json:
+                facts = {
+                    "words": [each.word for each in found],
+                    "labels": [each.label for each in found],
+                    "probabilities": [each.probability for each in found],
+                }
+                results(json.dumps(facts, ensure_ascii=False))
+            else:
+                for each in found:
+                    results(f"{each.word}\t{each.label}")
+                results("")
+        sys.stdout.flush()

@@ -1,0 +1,152 @@
+"""Files of labelled text: one label for a text, or one for each word of a sentence."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from regard.data.corpus import check_file, kind_of, lines
+from regard.errors import DataError
+
+TEXT_COLUMNS = ("text", "sentence", "review")
+CONLLU = {"lemma": 3, "upos": 4, "xpos": 5, "feats": 6, "deprel": 8}
+DOCUMENT_START = "-DOCSTART-"
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """Units with a label each: a text alone, or the words of a sentence; and where they were."""
+
+    units: tuple[str, ...]
+    labels: tuple[str, ...]
+    place: str
+
+
+def read_texts(paths: Sequence[Path], label: str | int = "") -> Iterator[Labelled]:
+    """Texts from .tsv files (label, tab, text, or columns named in a first line) and .jsonl files
+    ("label" and "text"); each may be a .gz or .bz2. `label` names or numbers the label's column.
+    """
+    for path in paths:
+        check_file(path)
+    for path in paths:
+        if kind_of(path) == ".jsonl":
+            yield from _objects(path, str(label or "label"))
+        else:
+            yield from _columns(path, label)
+
+
+def _columns(path: Path, label: str | int) -> Iterator[Labelled]:
+    label_at, text_at, count = 0, 1, 0
+    for line, place in lines(path):
+        columns = line.split("\t")
+        if not count:
+            count = len(columns)
+            header = _header(columns, label, place)
+            label_at, text_at = header or _numbers(columns, label, place)
+            if header:
+                continue
+        if not line.strip():
+            continue
+        if len(columns) != count:
+            raise DataError(
+                f"{place}: {len(columns)} columns, the first line has {count}; "
+                "write label, tab, text, without tabs in the text"
+            )
+        yield Labelled((columns[text_at],), (columns[label_at].strip(),), place)
+
+
+def _header(columns: list[str], label: str | int, place: str) -> tuple[int, int] | None:
+    """Where label and text stand, if the first line names its columns."""
+    names = [column.strip().lower() for column in columns]
+    text = next((names.index(name) for name in TEXT_COLUMNS if name in names), None)
+    if text is None:
+        return None
+    if isinstance(label, int):
+        return _numbered(columns, label, place), text
+    wanted = label.lower() or "label"
+    if wanted not in names:
+        raise DataError(
+            f"{place}: no column {wanted!r} among {', '.join(names)}; name it with --set data.label"
+        )
+    return names.index(wanted), text
+
+
+def _numbers(columns: list[str], label: str | int, place: str) -> tuple[int, int]:
+    """Where they stand if nothing is named: the label first, the text last."""
+    if len(columns) < 2:
+        raise DataError(f"{place}: no tab, so only one column; write label, tab, text on each line")
+    if isinstance(label, str) and label:
+        raise DataError(f"{place}: the columns have no names; give data.label a number instead")
+    return (_numbered(columns, label, place) if isinstance(label, int) else 0), len(columns) - 1
+
+
+def _numbered(columns: list[str], number: int, place: str) -> int:
+    if not 1 <= number <= len(columns):
+        raise DataError(f"{place}: there is no column {number}, only {len(columns)}")
+    return number - 1
+
+
+def _objects(path: Path, key: str) -> Iterator[Labelled]:
+    for line, place in lines(path):
+        if not line.strip():
+            continue
+        try:
+            entry = json.loads(line)
+        except (ValueError, RecursionError):
+            raise DataError(f"{place}: not valid JSON; write one object on each line") from None
+        match entry:
+            case {"text": str(text)} if isinstance(entry.get(key), str | int):
+                yield Labelled((text,), (str(entry[key]),), place)
+            case _:
+                raise DataError(f'{place}: no "text" and "{key}" in the object; rename the keys')
+
+
+def read_tagged(paths: Sequence[Path], label: str | int = "") -> Iterator[Labelled]:
+    """Sentences from CoNLL files (a word a line with its labels in columns, an empty line between
+    sentences) and from CoNLL-U files; each may be a .gz or .bz2. `label` is the number of a column,
+    or its name in CoNLL-U; the last column is meant, or UPOS, if it is not given.
+    """
+    for path in paths:
+        check_file(path)
+    for path in paths:
+        words: list[str] = []
+        labels: list[str] = []
+        begun = ""
+        for line, place in lines(path):
+            if not line.strip():
+                if words:
+                    yield Labelled(tuple(words), tuple(labels), begun)
+                words, labels = [], []
+                continue
+            found = _word(line, kind_of(path) == ".conllu", label, place)
+            if found is not None:
+                begun = begun if words else place
+                words.append(found[0])
+                labels.append(found[1])
+        if words:
+            yield Labelled(tuple(words), tuple(labels), begun)
+
+
+def _word(line: str, conllu: bool, label: str | int, place: str) -> tuple[str, str] | None:
+    """A word and its label; None for a line that is a comment or stands for several words."""
+    columns = line.split("\t") if "\t" in line else line.split()
+    if not conllu:
+        if columns[0] == DOCUMENT_START:
+            return None
+        if len(columns) < 2:
+            raise DataError(f"{place}: a word without a label; write word, tab, label")
+        if isinstance(label, str) and label:
+            raise DataError(f"{place}: the columns have no names; give data.label a number instead")
+        at = _numbered(columns, label, place) if isinstance(label, int) else len(columns) - 1
+        return columns[0], columns[at]
+    if line.startswith("#") or not columns[0].isdecimal():
+        return None
+    if len(columns) != 10:
+        raise DataError(f"{place}: {len(columns)} columns; a line of CoNLL-U has 10")
+    wanted = CONLLU.get(str(label or "upos").lower(), label)
+    if isinstance(wanted, str):
+        names = ", ".join(CONLLU)
+        raise DataError(f"{place}: data.label {label!r} is no column; choose from {names}")
+    return columns[1], columns[_numbered(columns, wanted, place)]

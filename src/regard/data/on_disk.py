@@ -1,0 +1,167 @@
+"""Files of numbers that are whole or not there, and are read by mapping them into memory."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from regard.errors import RunError
+
+FORMAT = 1
+ID_TYPES = ("<u2", "<i4")
+TYPES = (*ID_TYPES, "<i8")
+
+
+def id_type(count: int) -> str:
+    """The smallest type for numbers below `count`."""
+    return ID_TYPES[0] if count <= 2**16 else ID_TYPES[1]
+
+
+class NewFile:
+    """A file under a temporary name, with a running digest; removed unless it is published."""
+
+    def __init__(self, path: Path, file: BinaryIO) -> None:
+        self.path = path
+        self.part = path.with_name(f"{path.name}.part")
+        self.file = file
+        self.size = 0
+        self.digest = hashlib.sha256()
+
+    @classmethod
+    def create(cls, path: Path) -> Self:
+        return cls(path, path.with_name(f"{path.name}.part").open("wb"))
+
+    def write(self, content: bytes) -> None:
+        self.file.write(content)
+        self.digest.update(content)
+        self.size += len(content)
+
+    def finish(self) -> None:
+        self.file.flush()
+        os.fsync(self.file.fileno())
+        self.file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.file.close()
+        self.part.unlink(missing_ok=True)
+
+
+def publish(folder: Path, files: list[NewFile]) -> None:
+    """Put the files in place, the header last and the old header gone before anything moves."""
+    for new in files:
+        new.finish()
+    files[-1].path.unlink(missing_ok=True)
+    for new in files:
+        os.replace(new.part, new.path)
+    directory = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
+
+
+def damaged(path: Path, why: str) -> RunError:
+    return RunError(
+        f"{path}: damaged ({why}); delete it and start the run again to encode the text anew"
+    )
+
+
+def mapped(path: Path, dtype: np.dtype[Any], count: int) -> npt.NDArray[Any]:
+    try:
+        size = path.stat().st_size
+        if size != count * dtype.itemsize:
+            raise damaged(path, f"{size} bytes instead of {count * dtype.itemsize}")
+        return np.memmap(path, dtype, mode="r", shape=(count,)) if count else np.empty(0, dtype)
+    except OSError as error:
+        raise damaged(path, error.strerror or str(error)) from None
+
+
+@dataclass(frozen=True)
+class Arrays:
+    """Arrays in files of their own, and what name.json says of them beside."""
+
+    facts: dict[str, Any]
+    fingerprint: str
+    parts: dict[str, npt.NDArray[Any]]
+
+
+def write_arrays(
+    folder: Path,
+    name: str,
+    types: Mapping[str, str],
+    chunks: Iterable[Mapping[str, npt.NDArray[Any]]],
+    facts: Callable[[], Mapping[str, Any]],
+) -> None:
+    """Each part of the chunks to a file name.part; `facts` are asked for when all is written, and
+    may refuse it by raising.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with ExitStack() as stack:
+            files = {
+                part: stack.enter_context(NewFile.create(folder / f"{name}.{part}"))
+                for part in types
+            }
+            header = stack.enter_context(NewFile.create(folder / f"{name}.json"))
+            for chunk in chunks:
+                for part, file in files.items():
+                    file.write(chunk[part].astype(types[part]).tobytes())
+            about = {
+                "format": FORMAT,
+                "facts": dict(facts()),
+                "types": dict(types),
+                "counts": {
+                    part: file.size // np.dtype(types[part]).itemsize
+                    for part, file in files.items()
+                },
+                "sha256": {part: file.digest.hexdigest() for part, file in files.items()},
+            }
+            header.write(json.dumps(about, indent=2).encode())
+            publish(folder, [*files.values(), header])
+    except OSError as error:
+        raise RunError(
+            f"{folder / name}: the encoded text cannot be written ({error.strerror or error});"
+            " make room or choose another folder"
+        ) from None
+
+
+def open_arrays(folder: Path, name: str, parts: Iterable[str]) -> Arrays:
+    path = folder / f"{name}.json"
+    try:
+        content = path.read_bytes()
+        about = json.loads(content)
+    except OSError as error:
+        raise RunError(
+            f"{path}: the encoded text cannot be read ({error.strerror});"
+            " start the run again to encode it anew"
+        ) from None
+    except (ValueError, RecursionError):
+        raise damaged(path, "not valid JSON") from None
+    match about:
+        case {"format": int(version), "facts": dict(), "types": dict(), "counts": dict()} if (
+            version == FORMAT
+            and about["types"].keys() == about["counts"].keys() == set(parts)
+            and all(kind in TYPES for kind in about["types"].values())
+            and all(type(count) is int and count >= 0 for count in about["counts"].values())
+        ):
+            return Arrays(
+                about["facts"],
+                hashlib.sha256(content).hexdigest(),
+                {
+                    part: mapped(folder / f"{name}.{part}", np.dtype(kind), about["counts"][part])
+                    for part, kind in about["types"].items()
+                },
+            )
+    raise damaged(path, "not what regard writes")

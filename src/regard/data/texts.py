@@ -1,0 +1,69 @@
+"""Files of running text: lines as they are, and where a document ends."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from regard.data.corpus import check_file, kind_of, lines
+from regard.errors import DataError
+
+
+def read_documents(paths: Sequence[Path]) -> Iterator[str | None]:
+    """Lines with their ends, and None after each document. A file of plain text is one document, a
+    .jsonl holds one in each line, under "text"; each may be a .gz or .bz2.
+    """
+    for path in paths:
+        check_file(path)
+    for path in paths:
+        if kind_of(path) == ".jsonl":
+            for line, place in lines(path):
+                if line.strip():
+                    yield from text_of(line, place).splitlines(keepends=True)
+                    yield None
+        else:
+            for line, _ in lines(path):
+                yield line + "\n"
+            yield None
+
+
+def text_of(line: str, place: str) -> str:
+    """The text in a line of JSON."""
+    try:
+        entry = json.loads(line)
+    except (ValueError, RecursionError):
+        raise DataError(f"{place}: not valid JSON; write one object on each line") from None
+    match entry:
+        case {"text": str(text)}:
+            return text
+    raise DataError(f'{place}: no "text" in the object; rename the key')
+
+
+def count_characters(texts: Iterable[str | None]) -> int:
+    return sum(len(text) for text in texts if text is not None)
+
+
+def up_to(texts: Iterable[str | None], place: int) -> Iterator[str | None]:
+    """The first so many characters, closed as a document."""
+    for text in texts:
+        if text is None:
+            yield None
+            continue
+        if len(text) >= place:
+            yield text[:place]
+            yield None
+            return
+        yield text
+        place -= len(text)
+
+
+def after(texts: Iterable[str | None], place: int) -> Iterator[str | None]:
+    """All but the first so many characters."""
+    for text in texts:
+        if place <= 0:
+            yield text
+        elif text is not None:
+            if len(text) > place:
+                yield text[place:]
+            place -= len(text)

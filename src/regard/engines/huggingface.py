@@ -1,0 +1,288 @@
+"""Runs as folders that Hugging Face's transformers loads, and such folders as runs.
+
+Only JSON and safetensors are read and written; nothing is fetched and nothing in a folder runs.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from regard.checkpoint import HEADER_BYTES, UMASK, Run, weights
+from regard.engines import settings as theirs
+from regard.engines.folders import new_folder
+from regard.engines.renaming import to_ours, to_theirs
+from regard.engines.settings import Settings
+from regard.engines.vocabulary import read_tokenizers, tokenizer_files
+from regard.errors import RequestError, RunError
+from regard.recipe import Recipe, parse
+from regard.text.tokenizer import Tokenizers
+
+TASKS = {"marian": "translation", "gpt2": "language-model", "bert": "masked-language-model"}
+# What a file may hold beside the weights: tables that follow from the sizes.
+BESIDE = re.compile(
+    r"model\.(en|de)coder\.embed_positions\.weight|.*\.attn\.(masked_)?bias"
+    r"|bert\.embeddings\.(position|token_type)_ids"
+)
+PREFIXES = {"gpt2": ("transformer.", "lm_head."), "bert": ("bert.", "cls.")}
+
+
+def export_run(folder: Path, out: Path) -> None:
+    """Write the run in `folder` to `out`, which must not exist or be empty: all of it or nothing.
+
+    Raises OSError where it cannot be written.
+    """
+    run = Run.open(folder)
+    recipe, tokenizers = run.recipe(), run.tokenizers()
+    if recipe.task not in TASKS.values():
+        raise RequestError(
+            f"{folder}: a run for {recipe.task} has no place at Hugging Face; "
+            f"{', '.join(TASKS.values())} have"
+        )
+    config = configuration(recipe, tokenizers)
+    model = run.network(len(tokenizers.source), len(tokenizers.target))
+    tensors = {
+        name: tensor.contiguous()
+        for name, tensor in to_theirs(recipe.model, weights(model)).items()
+    }
+    with new_folder(out) as scratch:
+        save_file(tensors, scratch / "model.safetensors", {"format": "pt"})
+        (scratch / "model.safetensors").chmod(0o666 & ~UMASK)
+        write_json(scratch / "config.json", config)
+        write_json(scratch / "generation_config.json", generation(recipe, tokenizers))
+        sides = {"": tokenizers.source}
+        if tokenizers.target is not tokenizers.source:
+            sides["target"] = tokenizers.target
+        for side, tokenizer in sides.items():
+            (scratch / side).mkdir(exist_ok=True)
+            for name, content in tokenizer_files(tokenizer, config).items():
+                write_json(scratch / side / name, content)
+        (scratch / "README.md").write_text(exported_card(folder.name, recipe), encoding="utf-8")
+
+
+def configuration(recipe: Recipe, tokenizers: Tokenizers) -> dict[str, Any]:
+    """config.json"""
+    model, specials = recipe.model, tokenizers.target.specials
+    match model.kind:
+        case "transformer":
+            sizes = len(tokenizers.source), len(tokenizers.target)
+            return theirs.marian(model, *sizes, specials)
+        case "gpt":
+            return theirs.gpt2(model, len(tokenizers.target), specials)
+        case "bert":
+            return theirs.bert(model, len(tokenizers.target), specials)
+    raise RequestError(
+        f'Hugging Face: has no model of kind "{model.kind}"; it takes transformer, gpt and bert'
+    )
+
+
+def generation(recipe: Recipe, tokenizers: Tokenizers) -> dict[str, Any]:
+    """generation_config.json: search as the run does."""
+    specials = tokenizers.target.specials
+    shared = {"pad_token_id": specials.pad, "eos_token_id": specials.end}
+    if recipe.model.kind != "transformer":
+        return shared
+    return {
+        **shared,
+        "decoder_start_token_id": specials.start,
+        "bad_words_ids": [[index] for index in specials.never],
+        "num_beams": recipe.decode.beam_size,
+        "length_penalty": recipe.decode.length_penalty,
+        "max_new_tokens": 2 * recipe.data.max_length,
+    }
+
+
+def exported_card(name: str, recipe: Recipe) -> str:
+    classes = {"transformer": "MarianMTModel", "gpt": "GPT2LMHeadModel", "bert": "BertForMaskedLM"}
+    used = classes[recipe.model.kind]
+    if recipe.model.kind == "bert" and not recipe.model.masked_head:
+        used = "BertModel"
+    return f"""# {name}
+
+Exported by regard {version("regard")} from a run for {recipe.task}: {recipe.model.summary()}.
+
+    from transformers import AutoTokenizer, {used}
+    model = {used}.from_pretrained("{name}")
+    tokenizer = AutoTokenizer.from_pretrained("{name}")
+"""
+
+
+def import_run(folder: Path, out: Path) -> Recipe:
+    """Make a run of what transformers saved in `folder`."""
+    config = read_json(folder / "config.json")
+    family = config.get("model_type")
+    if family not in TASKS:
+        raise RequestError(
+            f"{folder}: a model of type {str(family)[:40]!r} cannot be imported, "
+            f"only {', '.join(TASKS)}"
+        )
+    settings = Settings(config, folder / "config.json")
+    tensors = tidied(read_weights(folder), config, folder / "model.safetensors")
+    match family:
+        case "marian":
+            model = theirs.from_marian(settings)
+        case "gpt2":
+            model = theirs.from_gpt2(settings)
+        case _:
+            model = theirs.from_bert(settings, tensors)
+    tokenizers = read_tokenizers(folder, settings, family)
+    limits = {"max_length": min(512, settings.whole("max_position_embeddings", 1024))}
+    if family != "marian":
+        limits = {"context": model["max_positions"], "max_length": model["max_positions"]}
+    recipe = parse(
+        {
+            "task": TASKS[family],
+            "data": {"imported": str(folder), **limits},
+            "tokenizer": {"joint": tokenizers.source is tokenizers.target},
+            "model": model,
+        },
+        str(folder / "config.json"),
+    )
+    ours = to_ours(recipe.model, tensors, folder / "model.safetensors")
+    ours = with_known_pieces(ours, tokenizers, folder)
+    with new_folder(out) as scratch:
+        run = Run(scratch)
+        run.save_recipe(recipe)
+        run.save_tokenizers(tokenizers)
+        run.save_model(ours, step=0)
+        # Which refuses what does not fit together.
+        run.network(len(tokenizers.source), len(tokenizers.target))
+        parameters = sum(tensor.numel() for tensor in ours.values())
+        facts = {"task": recipe.task, "imported_from": str(folder), "parameters": parameters}
+        run.save_info({"regard": version("regard"), **facts, "step": 0})
+        card = imported_card(out.resolve().name, folder, recipe, parameters)
+        (scratch / "README.md").write_text(card, encoding="utf-8")
+    return recipe
+
+
+def with_known_pieces(
+    tensors: dict[str, Tensor], tokenizers: Tokenizers, folder: Path
+) -> dict[str, Tensor]:
+    """Vocabularies are often filled up to a round number; rows that no piece has are left out."""
+    sizes = {
+        "source_embedding.weight": len(tokenizers.source),
+        "target_embedding.weight": len(tokenizers.target),
+        "output.weight": len(tokenizers.target),
+        "output.bias": len(tokenizers.target),
+        "embedding.weight": len(tokenizers.target),
+    }
+    for name, size in sizes.items():
+        if name in tensors and len(tensors[name]) < size:
+            raise RunError(
+                f"{folder}: the tokenizer has {size} pieces, the model {len(tensors[name])}; "
+                "they are not from the same model"
+            )
+    return {name: tensor[: sizes.get(name)] for name, tensor in tensors.items()}
+
+
+def imported_card(name: str, folder: Path, recipe: Recipe, parameters: int) -> str:
+    return f"""# {name}
+
+Imported by regard {version("regard")} from `{folder.resolve().name}`, in the form of
+Hugging Face's transformers; nothing was trained here. What it was trained on, by whom and under
+which licence, its own card says.
+
+- Model: {recipe.model.summary()};
+  {parameters:,} parameters.
+- Task: {recipe.task}.
+- The tokenizer keeps its own pieces and ids.
+"""
+
+
+def read_weights(folder: Path) -> dict[str, Tensor]:
+    path = folder / "model.safetensors"
+    if not path.is_file():
+        if (folder / "model.safetensors.index.json").is_file():
+            raise RunError(f"{folder}: the weights are in several files; save them as one first")
+        if any(folder.glob("*.bin")) or any(folder.glob("*.pt")):
+            raise RunError(
+                f"{folder}: the weights are pickled, and opening a pickle can run anything; "
+                "save them as model.safetensors first, where you trust them"
+            )
+        raise RunError(
+            f"{folder}: no model.safetensors here; name a folder that transformers saved"
+        )
+    try:
+        with path.open("rb") as file:
+            if int.from_bytes(file.read(8), "little") > HEADER_BYTES:
+                raise RunError(
+                    f"{path}: damaged or not a safetensors file (its header is too long)"
+                )
+        with safe_open(path, framework="pt") as file:
+            return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except OSError as error:
+        raise RunError(f"{path}: cannot be read ({error.strerror or error})") from None
+    except SafetensorError as error:
+        raise RunError(f"{path}: damaged or not a safetensors file ({error})") from None
+
+
+def tidied(
+    found: Mapping[str, Tensor], config: Mapping[str, Any], where: Path
+) -> dict[str, Tensor]:
+    """Each tensor once, under the name that transformers gives it today."""
+    family = config["model_type"]
+    tensors = {
+        name.replace(".gamma", ".weight").replace(".beta", ".bias"): tensor
+        for name, tensor in found.items()
+    }
+    if family in PREFIXES and not any(name.startswith(PREFIXES[family][0]) for name in tensors):
+        first, head = PREFIXES[family]
+        tensors = {
+            name if name.startswith(head) else first + name: tensor
+            for name, tensor in tensors.items()
+        }
+    tensors = {name: tensor for name, tensor in tensors.items() if not BESIDE.fullmatch(name)}
+    bias = tensors.pop("final_logits_bias", None)
+    if bias is not None and bool(bias.any()):
+        raise RunError(f"{where}: final_logits_bias is not zero; regard's Transformer has no such")
+    for name, first in repeated(config).items():
+        if name in tensors:
+            tensor = tensors.pop(name)
+            if not tensors.setdefault(first, tensor).equal(tensor):
+                raise RunError(f"{where}: {name} is not {first}, though the settings say so")
+    return tensors
+
+
+def repeated(config: Mapping[str, Any]) -> dict[str, str]:
+    """Names under which a file may repeat a tensor."""
+    tied = config.get("tie_word_embeddings", True)
+    match config["model_type"]:
+        case "marian" if config.get("share_encoder_decoder_embeddings", True):
+            inner = [f"model.{side}.embed_tokens.weight" for side in ("encoder", "decoder")]
+            return dict.fromkeys([*inner, "lm_head.weight"], "model.shared.weight")
+        case "marian" if tied:
+            return {"lm_head.weight": "model.decoder.embed_tokens.weight"}
+        case "gpt2" if tied:
+            return {"lm_head.weight": "transformer.wte.weight"}
+        case "bert":
+            return {
+                "cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weight",
+                "cls.predictions.decoder.bias": "cls.predictions.bias",
+            }
+    return {}
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    try:
+        values = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise RunError(
+            f"{path.parent}: no {path.name} here; name a folder that transformers saved"
+        ) from None
+    except OSError as error:
+        raise RunError(f"{path}: cannot be read ({error.strerror})") from None
+    except (ValueError, RecursionError):
+        raise RunError(f"{path}: not valid JSON; save the model again") from None
+    if not isinstance(values, dict):
+        raise RunError(f"{path}: not an object of settings; save the model again")
+    return values
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -1,0 +1,181 @@
+"""Weights under Hugging Face's names: Marian, GPT-2 and BERT.
+
+One table a model says where each of our tensors goes. It is read in both directions, so what is
+written there comes back the same, bit for bit.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from regard.errors import RequestError, RunError
+
+if TYPE_CHECKING:
+    from regard.models import BertConfig, GPTConfig, ModelConfig, TransformerConfig
+
+FAMILIES = {"transformer": "marian", "gpt": "gpt2", "bert": "bert"}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Where one of our tensors is in their file."""
+
+    ours: str
+    theirs: tuple[str, ...]  # several: parts of ours, one below the other
+    stream: int | None = None  # which axis of ours is as wide as the model
+    turned: bool = False  # theirs has rows for columns
+    upside_down: bool = False  # theirs has the last row first
+
+
+def affine(ours: str, theirs: str, stream: int | None = 0) -> Iterator[Entry]:
+    """A norm, or a linear map whose weight reads (1) or writes (0) the residual stream."""
+    yield Entry(f"{ours}.weight", (f"{theirs}.weight",), stream)
+    yield Entry(f"{ours}.bias", (f"{theirs}.bias",), 0 if stream == 0 else None)
+
+
+def attention(ours: str, theirs: str, parts: str, out: str) -> Iterator[Entry]:
+    """We project queries, keys and values in one product, they in three: `parts` is split."""
+    names = [f"{theirs}.{part}" for part in parts.split()]
+    for kind, stream in (("weight", 1), ("bias", None)):
+        joined = tuple(f"{name}.{kind}" for name in names)
+        yield Entry(f"{ours}.in_projection.{kind}", joined, stream)
+    yield from affine(f"{ours}.out_projection", f"{theirs}.{out}")
+
+
+def marian_entries(config: "TransformerConfig") -> Iterator[Entry]:
+    """Also Pegasus, which is Marian with the norms before the layers."""
+    if config.tied_embeddings == "all":
+        yield Entry("target_embedding.weight", ("model.shared.weight",), 1)
+    else:
+        yield Entry("target_embedding.weight", ("model.decoder.embed_tokens.weight",), 1)
+        yield Entry("source_embedding.weight", ("model.encoder.embed_tokens.weight",), 1)
+    if config.tied_embeddings == "none":
+        yield Entry("output.weight", ("lm_head.weight",), 1)
+    for side, layers in (("encoder", config.encoder_layers), ("decoder", config.decoder_layers)):
+        if config.norm == "pre":
+            yield from affine(f"{side}_norm", f"model.{side}.layer_norm")
+        for number in range(layers):
+            ours, theirs = f"{side}.{number}", f"model.{side}.layers.{number}"
+            kinds = {"self": "self_attn"} | ({"cross": "encoder_attn"} if side == "decoder" else {})
+            for kind, name in kinds.items():
+                mine = f"{ours}.{kind}_attention"
+                parts = "q_proj k_proj v_proj"
+                yield from attention(mine, f"{theirs}.{name}", parts, "out_proj")
+                yield from affine(f"{mine}_residual.normalise", f"{theirs}.{name}_layer_norm")
+            yield from affine(f"{ours}.feed_forward.inner", f"{theirs}.fc1", stream=1)
+            yield from affine(f"{ours}.feed_forward.outer", f"{theirs}.fc2")
+            norm = f"{theirs}.final_layer_norm"
+            yield from affine(f"{ours}.feed_forward_residual.normalise", norm)
+
+
+def gpt2_entries(config: "GPTConfig") -> Iterator[Entry]:
+    yield Entry("embedding.weight", ("transformer.wte.weight",))
+    yield Entry("positions.table", ("transformer.wpe.weight",))
+    yield from affine("norm", "transformer.ln_f")
+    if not config.tied_embeddings:
+        yield Entry("output.weight", ("lm_head.weight",))
+    for number in range(config.num_layers):
+        ours, theirs = f"decoder.{number}", f"transformer.h.{number}"
+        yield from affine(f"{ours}.self_attention_residual.normalise", f"{theirs}.ln_1")
+        yield from affine(f"{ours}.feed_forward_residual.normalise", f"{theirs}.ln_2")
+        for mine, name in {
+            "self_attention.in_projection": "attn.c_attn",
+            "self_attention.out_projection": "attn.c_proj",
+            "feed_forward.inner": "mlp.c_fc",
+            "feed_forward.outer": "mlp.c_proj",
+        }.items():
+            yield Entry(f"{ours}.{mine}.weight", (f"{theirs}.{name}.weight",), turned=True)
+            yield Entry(f"{ours}.{mine}.bias", (f"{theirs}.{name}.bias",))
+
+
+def bert_entries(config: "BertConfig") -> Iterator[Entry]:
+    yield Entry("embedding.weight", ("bert.embeddings.word_embeddings.weight",))
+    yield Entry("positions.table", ("bert.embeddings.position_embeddings.weight",))
+    yield Entry("segments.weight", ("bert.embeddings.token_type_embeddings.weight",))
+    yield from affine("embedding_norm", "bert.embeddings.LayerNorm")
+    for number in range(config.num_layers):
+        ours, theirs = f"encoder.{number}", f"bert.encoder.layer.{number}"
+        parts = "self.query self.key self.value"
+        mine = f"{ours}.self_attention"
+        yield from attention(mine, f"{theirs}.attention", parts, "output.dense")
+        yield from affine(f"{mine}_residual.normalise", f"{theirs}.attention.output.LayerNorm")
+        yield from affine(f"{ours}.feed_forward.inner", f"{theirs}.intermediate.dense")
+        yield from affine(f"{ours}.feed_forward.outer", f"{theirs}.output.dense")
+        yield from affine(f"{ours}.feed_forward_residual.normalise", f"{theirs}.output.LayerNorm")
+    if config.pooler:
+        yield from affine("pooler", "bert.pooler.dense")
+    if config.next_sentence:
+        # We say 1 where a sentence follows, they 0.
+        for kind in ("weight", "bias"):
+            name = f"cls.seq_relationship.{kind}"
+            yield Entry(f"relation.{kind}", (name,), upside_down=True)
+    if config.masked_head:
+        yield from affine("head", "cls.predictions.transform.dense")
+        yield from affine("head_norm", "cls.predictions.transform.LayerNorm")
+        yield Entry("output.bias", ("cls.predictions.bias",))
+
+
+def entries(config: "ModelConfig") -> list[Entry]:
+    match config.kind:
+        case "transformer":
+            return list(marian_entries(config))
+        case "gpt":
+            return list(gpt2_entries(config))
+        case "bert":
+            return list(bert_entries(config))
+    raise RequestError(
+        f'Hugging Face: has no model of kind "{config.kind}"; it takes {" and ".join(FAMILIES)}'
+    )
+
+
+def stream_order(config: "ModelConfig") -> Tensor | None:
+    """Marian has all sines before all cosines where the paper takes turns. Its tables are made from
+    a formula and never saved, so it is the width of the model that is put in their order.
+    """
+    if config.kind != "transformer":
+        return None
+    return torch.cat((torch.arange(0, config.d_model, 2), torch.arange(1, config.d_model, 2)))
+
+
+def to_theirs(config: "ModelConfig", tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Our tensors by name → theirs."""
+    order = stream_order(config)
+    result = {}
+    for entry in entries(config):
+        tensor = tensors[entry.ours]
+        if order is not None and entry.stream is not None:
+            tensor = tensor.index_select(entry.stream, order)
+        if entry.upside_down:
+            tensor = tensor.flip(0)
+        parts = tensor.chunk(len(entry.theirs))
+        for name, part in zip(entry.theirs, parts, strict=True):
+            result[name] = part.T if entry.turned else part
+    return result
+
+
+def to_ours(
+    config: "ModelConfig", tensors: Mapping[str, Tensor], where: object
+) -> dict[str, Tensor]:
+    """Their tensors by name → ours; each has a place, and each place its tensor."""
+    table = entries(config)
+    wanted = {name for entry in table for name in entry.theirs}
+    if missing := sorted(wanted - tensors.keys()):
+        raise RunError(f"{where}: {missing[0]} is missing; the file is not whole")
+    if unknown := sorted(tensors.keys() - wanted):
+        raise RunError(f"{where}: {unknown[0]} has no place in regard's model; it is another model")
+    order = stream_order(config)
+    result = {}
+    for entry in table:
+        parts = [tensors[name] for name in entry.theirs]
+        tensor = torch.cat([part.T for part in parts] if entry.turned else parts)
+        if order is not None and entry.stream is not None:
+            if tensor.size(entry.stream) != len(order):
+                raise RunError(f"{where}: {entry.theirs[0]} is not as wide as the model")
+            tensor = tensor.index_select(entry.stream, order.argsort())
+        if entry.upside_down:
+            tensor = tensor.flip(0)
+        result[entry.ours] = tensor.float().contiguous()
+    return result

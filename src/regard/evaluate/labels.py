@@ -1,0 +1,179 @@
+"""How good labels are: of whole texts, of words, and of the spans that words make together."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from regard.data.batches import Batches
+from regard.data.label_ids import LabelledIds
+from regard.evaluate.pairs import device_of
+from regard.evaluate.validation import Findings, Sample
+from regard.text.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from regard.models import Labeller
+
+BINS = 15
+SHOWN_WORDS = 30
+Span = tuple[int, int, str]
+
+
+def accuracy(found: Sequence[Any] | NDArray[Any], true: Sequence[Any] | NDArray[Any]) -> float:
+    """Per cent that are right."""
+    return 100 * float(np.mean(np.asarray(found) == np.asarray(true)))
+
+
+def confusion(found: NDArray[Any], true: NDArray[Any], labels: int) -> NDArray[np.int64]:
+    """[true, found]: how often the one was taken for the other."""
+    table = np.zeros((labels, labels), np.int64)
+    np.add.at(table, (true, found), 1)
+    return table
+
+
+def f1_scores(table: NDArray[np.int64]) -> list[float]:
+    """F1 of each label in per cent: the harmonic mean of its precision and its recall."""
+    right = np.diag(table).astype(float)
+    either = table.sum(0) + table.sum(1)
+    return (100 * 2 * right / np.maximum(either, 1)).tolist()  # type: ignore[no-any-return]
+
+
+def macro_f1(table: NDArray[np.int64]) -> float:
+    """The mean over the labels that occur, however rare they are."""
+    scores = np.array(f1_scores(table))
+    there = (table.sum(0) + table.sum(1)) > 0
+    return float(scores[there].mean())
+
+
+def spans(labels: Sequence[str]) -> set[Span]:
+    """(first word, last word, type) of each span that labels like B-NP, I-NP, O make.
+
+    A span begins at B or S, and at I or E wherever none of its type goes on: the rule of the CoNLL
+    shared tasks, which seqeval follows by default.
+    """
+    found: set[Span] = set()
+    begin, kind, open_to_more = 0, "", False
+    for place, label in enumerate([*labels, "O"]):
+        mark, _, name = label.partition("-")
+        name = name or "_"
+        goes_on = open_to_more and mark in ("I", "E") and name == kind
+        if not goes_on:
+            if kind:
+                found.add((begin, place - 1, kind))
+            begin, kind = place, "" if mark == "O" else name
+        open_to_more = mark in ("B", "I") and bool(kind)
+    return found
+
+
+def span_f1(found: Iterable[Sequence[str]], true: Iterable[Sequence[str]]) -> float:
+    """F1 in per cent over the spans of all sentences, right with both ends and the type."""
+    right = guessed = there = 0
+    for mine, theirs in zip(found, true, strict=True):
+        ours, expected = spans(mine), spans(theirs)
+        right += len(ours & expected)
+        guessed += len(ours)
+        there += len(expected)
+    return 100 * 2 * right / max(1, guessed + there)
+
+
+def has_spans(labels: Iterable[str]) -> bool:
+    return any(label.startswith(("B-", "I-")) for label in labels)
+
+
+def fitted_temperature(logits: Tensor, labels: Tensor) -> float:
+    """The number to divide logits by that makes the labels likeliest (Guo et al. 2017). The loss
+    has one valley in 1/T, found by halving.
+    """
+
+    def slope(inverse: float) -> float:
+        scaled = (logits * inverse).log_softmax(-1)
+        chosen = logits.gather(1, labels[:, None])[:, 0]
+        return float(((scaled.exp() * logits).sum(-1) - chosen).mean())
+
+    low, high = math.log(0.01), math.log(100.0)
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if slope(math.exp(middle)) > 0 else (middle, high)
+    return math.exp(-(low + high) / 2)
+
+
+def calibration_error(probabilities: Tensor, labels: Tensor) -> float:
+    """The expected calibration error in per cent: how far, on average, confidence is from accuracy,
+    over bins of like confidence.
+    """
+    confidence, found = probabilities.max(-1)
+    right = (found == labels).double()
+    bins = (confidence * BINS).long().clamp(max=BINS - 1)
+    gap = torch.zeros(BINS, dtype=torch.float64)
+    gap.index_add_(0, bins, confidence.double() - right)
+    return 100 * float(gap.abs().sum()) / len(labels)
+
+
+@dataclass(frozen=True)
+class HeldOutLabels:
+    """Labelled texts that were not learned from, and some of them to show."""
+
+    ids: LabelledIds
+    tokenizer: Tokenizer
+
+    def findings(self, model: "Labeller", batch_tokens: int) -> Findings:
+        rows, logits = all_logits(model, self.ids, batch_tokens)
+        true = [self.ids.row(i).labels for i in rows]
+        flat = torch.cat(logits)
+        labels = torch.from_numpy(np.concatenate(true))
+        loss = float(torch.nn.functional.cross_entropy(flat, labels))
+        found = [each.argmax(-1).numpy() for each in logits]
+        scores: dict[str, float | None] = {
+            "accuracy": accuracy(flat.argmax(-1).numpy(), labels.numpy())
+        }
+        if self.ids.whole_text:
+            temperature = fitted_temperature(flat.double(), labels)
+            scores |= {
+                "macro_f1": macro_f1(
+                    confusion(flat.argmax(-1).numpy(), labels.numpy(), len(self.ids.labels))
+                ),
+                "temperature": temperature,
+                "calibration_error": calibration_error(
+                    (flat.double() / temperature).softmax(-1), labels
+                ),
+            }
+        elif has_spans(self.ids.labels):
+            scores["span_f1"] = span_f1(self.names(found), self.names(true))
+        return Findings(loss, scores, self.samples(rows, found, true))
+
+    def names(self, rows: Iterable[Any]) -> list[list[str]]:
+        return [[self.ids.labels[number] for number in row] for row in rows]
+
+    def samples(self, rows: list[int], found: list[Any], true: list[Any]) -> tuple[Sample, ...]:
+        """The first three texts, with what they were taken for and what they are."""
+        places = sorted(range(len(rows)), key=rows.__getitem__)[:3]
+        return tuple(
+            Sample(
+                self.tokenizer.decode(list(self.ids.row(rows[place]).pieces)),
+                " ".join(self.names([true[place]])[0][:SHOWN_WORDS]),
+                " ".join(self.names([found[place]])[0][:SHOWN_WORDS]),
+            )
+            for place in places
+        )
+
+
+@torch.inference_mode()
+def all_logits(
+    model: "Labeller", ids: LabelledIds, batch_tokens: int
+) -> tuple[list[int], list[Tensor]]:
+    """The logits of each text's units, [U, L], and which text it is."""
+    device = device_of(model)
+    order: list[int] = []
+    found: list[Tensor] = []
+    for rows in Batches(ids.lengths, ids.unit_counts, batch_tokens, seed=0).epoch(0):
+        batch = ids.batch(rows).to(device)
+        logits = model(batch.tokens, batch.mask, batch.units).float().cpu()
+        for row, each, labels in zip(rows.tolist(), logits, batch.labels, strict=True):
+            order.append(row)
+            found.append(each[: int((labels >= 0).sum())])
+    return order, found

@@ -1,0 +1,70 @@
+"""Validation of a masked language model: how much of what is hidden it finds."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from regard.data.masked import MaskedExamples
+from regard.evaluate.pairs import device_of, perplexity
+from regard.evaluate.validation import Findings, Sample
+from regard.text.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from regard.models import Bert
+
+SHOWN_TOKENS = 40
+
+
+@dataclass(frozen=True)
+class HeldOutMasked:
+    """Windows of held-out text, in which every validation hides the same tokens."""
+
+    examples: MaskedExamples
+    tokenizer: Tokenizer
+
+    @torch.inference_mode()
+    def findings(self, model: "Bert", batch_tokens: int) -> Findings:
+        device, content = device_of(model), self.examples.content
+        starts = np.arange(0, len(self.examples.stream) - content + 1, content)
+        rows = max(1, batch_tokens // content)
+        loss = right = count = related = 0.0
+        samples: tuple[Sample, ...] = ()
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)
+            for begin in range(0, len(starts), rows):
+                batch = self.examples.batch(starts[begin : begin + rows]).to(device)
+                features = model.features(batch.tokens, batch.mask, batch.segments)
+                places = batch.places[..., None].expand(-1, -1, features.size(-1))
+                logits = model.output(model.predictions(features.gather(1, places))).float()
+                found = logits.argmax(-1)
+                loss += float(
+                    torch.nn.functional.cross_entropy(
+                        logits.flatten(0, 1), batch.labels.flatten(), reduction="sum"
+                    )
+                )
+                right += float((found == batch.labels).sum())
+                count += batch.labels.numel()
+                if batch.follows is not None:
+                    told = model.relation(model.pooled(features)).argmax(-1)
+                    related += float((told == batch.follows).sum())
+                samples = samples or (self.sample(batch.tokens[0], batch.places[0], found[0]),)
+        mean = loss / count
+        scores: dict[str, float | None] = {
+            "perplexity": perplexity(mean),
+            "accuracy": 100 * right / count,
+        }
+        if self.examples.in_pairs:
+            scores["next_sentence_accuracy"] = 100 * related / len(starts)
+        return Findings(mean, scores, samples)
+
+    def sample(self, tokens: torch.Tensor, places: torch.Tensor, found: torch.Tensor) -> Sample:
+        """The beginning of a text with its gaps, and with what was put into them."""
+        mask = self.tokenizer.specials.mask
+        filled = tokens.scatter(0, places, found)[:SHOWN_TOKENS].tolist()
+        shown = tokens[:SHOWN_TOKENS].tolist()
+        pieces = self.tokenizer.pieces(shown)
+        gaps = ["▁[MASK]" if i == mask else piece for i, piece in zip(shown, pieces, strict=True)]
+        text = "".join(gaps[1:]).replace("▁", " ").strip()
+        return Sample(text, "", self.tokenizer.decode(filled))

@@ -1,0 +1,96 @@
+"""Validation of a translator: the loss over all pairs, and translations of some."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import nn
+
+from regard.data.batch import batch_sources
+from regard.data.batches import Batches
+from regard.data.corpus import Pair
+from regard.data.ids import IdPairs
+from regard.decode.contract import Step
+from regard.decode.sample import collect
+from regard.evaluate.scores import bleu, chrf
+from regard.evaluate.validation import Findings, Sample
+from regard.objectives import translation
+from regard.text.tokenizer import END, START, Tokenizer
+
+if TYPE_CHECKING:
+    from regard.models import Model
+
+
+@dataclass(frozen=True)
+class HeldOutPairs:
+    """Ids of all pairs for the loss; the first few as texts for translation."""
+
+    ids: IdPairs
+    pairs: Sequence[Pair]
+    source_tokenizer: Tokenizer
+    target_tokenizer: Tokenizer
+
+    def findings(self, model: "Model", batch_tokens: int) -> Findings:
+        """Loss over all pairs, BLEU and chrF of greedy translations of some."""
+        loss = mean_loss(model, self.ids, batch_tokens)
+        outputs = greedy_translations(model, self)
+        references = [pair.target for pair in self.pairs]
+        scores = {
+            "perplexity": perplexity(loss),
+            "bleu": bleu(outputs, references) if outputs else None,
+            "chrf": chrf(outputs, references) if outputs else None,
+        }
+        samples = tuple(
+            Sample(pair.source, pair.target, output)
+            for pair, output in zip(self.pairs[:3], outputs[:3], strict=True)
+        )
+        return Findings(loss, scores, samples)
+
+
+def perplexity(loss: float) -> float:
+    return math.exp(min(loss, 100.0))
+
+
+@torch.inference_mode()
+def mean_loss(model: "Model", pairs: IdPairs, batch_tokens: int) -> float:
+    """Cross-entropy per target token."""
+    device = device_of(model)
+    total, count = 0.0, 0
+    batches = Batches(pairs.source_lengths, pairs.target_lengths, batch_tokens, seed=0)
+    for rows in batches.epoch(0):
+        loss = translation(model, pairs.batch(rows).to(device))
+        total += float(loss.total)
+        count += loss.count
+    return total / count
+
+
+@torch.inference_mode()
+def greedy_translations(model: "Model", data: HeldOutPairs, rows: int = 64) -> list[str]:
+    """Translations by the likeliest token at each step, in the order of the pairs."""
+    device = device_of(model)
+    step: Step[Any] = model.step
+    sources = data.source_tokenizer.encode_batch([pair.source for pair in data.pairs])
+    order = sorted(range(len(sources)), key=lambda i: len(sources[i]))
+    outputs = [""] * len(sources)
+    for start in range(0, len(order), rows):
+        chosen = order[start : start + rows]
+        source, mask = batch_sources([[*sources[i], END] for i in chosen])
+        source, mask = source.to(device), mask.to(device)
+        hypotheses = collect(
+            step,
+            model.start(source, mask),
+            torch.full((len(chosen),), START, device=device),
+            max_lengths=(2 * mask.sum(1) + 20).clamp(max=model.longest),
+            end=END,
+            scored=False,
+        )
+        texts = data.target_tokenizer.decode_batch([each.tokens for each in hypotheses])
+        for i, text in zip(chosen, texts, strict=True):
+            outputs[i] = text
+    return outputs
+
+
+def device_of(model: nn.Module) -> torch.device:
+    return next(model.parameters()).device

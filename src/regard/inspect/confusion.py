@@ -1,0 +1,43 @@
+"""Which labels are taken for which, as a picture."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+# Numbers are written into the cells as long as they can be read.
+MOST_NUMBERED = 25
+
+
+def save_confusion(labels: Sequence[str], table: Sequence[Sequence[int]], path: Path) -> None:
+    """A row for each true label, a column for each label found; shades are shares of the row. PNG,
+    SVG or PDF, by the ending of the name.
+    """
+    from matplotlib.figure import Figure
+
+    shares = [[count / max(1, sum(row)) for count in row] for row in table]
+    side = 1.8 + 0.5 * len(labels)
+    figure = Figure(figsize=(side + 0.6, side))
+    axes = figure.add_subplot()
+    axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
+    axes.xaxis.tick_top()
+    axes.xaxis.set_label_position("top")
+    axes.set_xticks(range(len(labels)), labels, rotation=45, ha="left")
+    axes.set_yticks(range(len(labels)), labels)
+    axes.set_xlabel("found")
+    axes.set_ylabel("true")
+    axes.tick_params(length=0)
+    axes.spines[:].set_color("#cccccc")
+    if len(labels) <= MOST_NUMBERED:
+        for row, (counts, parts) in enumerate(zip(table, shares, strict=True)):
+            for column, (count, share) in enumerate(zip(counts, parts, strict=True)):
+                colour = "white" if share > 0.5 else "#333333"
+                if count:
+                    axes.text(
+                        column,
+                        row,
+                        f"{count:,}",
+                        ha="center",
+                        va="center",
+                        fontsize=7,
+                        color=colour,
+                    )
+    figure.savefig(path, bbox_inches="tight", dpi=160)

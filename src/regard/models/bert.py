@@ -1,0 +1,138 @@
+"""BERT: an encoder that fills in what is masked (Devlin et al. 2019), and whose features serve
+classifiers, taggers and sentence vectors.
+
+Shapes: B texts, T tokens, V vocabulary, d d_model. Masks: True = a real token.
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import torch
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from torch import Tensor, nn
+
+from regard.layers.dropout import Dropout
+from regard.layers.masks import key_mask
+from regard.layers.positions import Learned
+from regard.layers.transformer import BlockSizes, EncoderBlock, activate
+
+
+class BertConfig(BaseModel):
+    """BERT's base model is the default (§3)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: Literal["bert"] = "bert"
+    num_layers: int = Field(default=12, ge=1, le=200)
+    d_model: int = Field(default=768, ge=2, le=65536)
+    d_ff: int = Field(default=3072, ge=1, le=262144)
+    num_heads: int = Field(default=12, ge=1, le=1024)
+    dropout: float = Field(default=0.1, ge=0, lt=1)
+    attention_dropout: float = Field(default=0.0, ge=0, lt=1)
+    activation: Literal["gelu", "gelu_tanh", "relu"] = "gelu"
+    norm_epsilon: float = Field(default=1e-12, gt=0, le=1)
+    max_positions: int = Field(default=512, ge=1, le=1_000_000)
+    # How many kinds of text stand side by side in a sequence: 2 for pairs of sentences.
+    num_segments: int = Field(default=2, ge=1, le=1000)
+    # What makes tokens of features; a model for sentence vectors alone has no use for it.
+    masked_head: bool = True
+    # One vector for the whole text, from its first token; next-sentence prediction trains it.
+    pooler: bool = False
+    # What tells from that vector whether the second segment follows the first (§3.1, task 2).
+    next_sentence: bool = False
+
+    @model_validator(mode="after")
+    def fits_together(self) -> "BertConfig":
+        if self.next_sentence and not (self.pooler and self.num_segments > 1):
+            raise ValueError("next_sentence needs pooler = true and num_segments of at least 2")
+        if self.d_model % self.num_heads:
+            raise ValueError(
+                f"d_model {self.d_model} is not a multiple of num_heads {self.num_heads}"
+            )
+        return self
+
+    def summary(self) -> str:
+        return (
+            f"bert, {self.num_layers} layers, d_model {self.d_model}, d_ff {self.d_ff}, "
+            f"{self.num_heads} heads, {self.max_positions} positions, {self.activation}"
+        )
+
+    def blocks(self) -> BlockSizes:
+        return BlockSizes(
+            d_model=self.d_model,
+            d_ff=self.d_ff,
+            num_heads=self.num_heads,
+            dropout=self.dropout,
+            attention_dropout=self.attention_dropout,
+            norm="post",
+            activation=self.activation,
+            norm_epsilon=self.norm_epsilon,
+        )
+
+
+class Bert(nn.Module):
+    def __init__(self, config: BertConfig, vocabulary: int) -> None:
+        super().__init__()
+        self.config = config
+        sizes = config.blocks()
+        self.embedding = nn.Embedding(vocabulary, config.d_model)
+        self.segments = nn.Embedding(config.num_segments, config.d_model)
+        self.positions = Learned(config.max_positions, config.d_model)
+        self.embedding_norm = sizes.normaliser()
+        self.dropout = Dropout(config.dropout)
+        self.encoder: Sequence[EncoderBlock] = nn.ModuleList(  # type: ignore[assignment]
+            EncoderBlock(sizes) for _ in range(config.num_layers)
+        )
+        if config.pooler:
+            self.pooler = nn.Linear(config.d_model, config.d_model)
+        if config.next_sentence:
+            self.relation = nn.Linear(config.d_model, 2)
+        if config.masked_head:
+            self.head = nn.Linear(config.d_model, config.d_model)
+            self.head_norm = sizes.normaliser()
+            self.output = nn.Linear(config.d_model, vocabulary)
+            self.output.weight = self.embedding.weight
+        self.reset()
+
+    @property
+    def longest(self) -> int:
+        """The most positions a sequence may have."""
+        return self.config.max_positions
+
+    def reset(self) -> None:
+        """All weights from N(0, 0.02), as the authors' code draws them."""
+        for module in self.modules():
+            if isinstance(module, nn.Linear | nn.Embedding):
+                nn.init.normal_(module.weight, std=0.02)
+            if isinstance(module, nn.Linear):
+                nn.init.zeros_(module.bias)
+        nn.init.normal_(self.positions.table, std=0.02)
+
+    def embed(self, tokens: Tensor, segments: Tensor | None) -> Tensor:
+        """Token plus position plus segment, normalised: [B, T] → [B, T, d]"""
+        x: Tensor = self.embedding(tokens)
+        x = x + self.positions(0, tokens.size(1), x)
+        x = x + (self.segments.weight[0] if segments is None else self.segments(segments))
+        return self.dropout(self.embedding_norm(x))  # type: ignore[no-any-return]
+
+    def features(self, tokens: Tensor, mask: Tensor, segments: Tensor | None = None) -> Tensor:
+        """[B, T] → [B, T, d]: each token in the light of all others that the mask shows. Without
+        segments everything is of the first one.
+        """
+        x = self.embed(tokens, segments)
+        visible = key_mask(mask)
+        for block in self.encoder:
+            x = block(x, visible)
+        return x
+
+    def predictions(self, features: Tensor) -> Tensor:
+        """What stands behind a mask: features […, d] → […, d], of which `output` makes logits."""
+        return self.head_norm(activate(self.head(features), self.config.activation))  # type: ignore[no-any-return]
+
+    def forward(self, tokens: Tensor, mask: Tensor, segments: Tensor | None = None) -> Tensor:
+        """Logits [B, T, V] for the token at each position itself."""
+        return self.output(self.predictions(self.features(tokens, mask, segments)))  # type: ignore[no-any-return]
+
+    def pooled(self, features: Tensor) -> Tensor:
+        """[B, T, d] → [B, d]: the pooler's view of the first token."""
+        return torch.tanh(self.pooler(features[:, 0]))

@@ -1,0 +1,158 @@
+"""GPT: a decoder on its own, which continues a text (Radford et al. 2018, 2019).
+
+The defaults are GPT-2's smallest model, but for its tanh form of GELU, which `activation` offers.
+
+Shapes: B sequences, T tokens, V vocabulary, R rows of a search, d d_model.
+"""
+
+import math
+import sys
+from collections.abc import Sequence
+from typing import Literal
+
+import torch
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from torch import Tensor, nn
+
+from regard.layers.dropout import Dropout
+from regard.layers.past import Past
+from regard.layers.positions import Learned, Rotary, Sinusoidal
+from regard.layers.transformer import Activation, BlockSizes, EncoderBlock
+
+
+class GPTConfig(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: Literal["gpt"] = "gpt"
+    num_layers: int = Field(default=12, ge=1, le=200)
+    d_model: int = Field(default=768, ge=2, le=65536)
+    d_ff: int = Field(default=3072, ge=1, le=262144)
+    num_heads: int = Field(default=12, ge=1, le=1024)
+    dropout: float = Field(default=0.1, ge=0, lt=1)
+    attention_dropout: float = Field(default=0.0, ge=0, lt=1)
+    activation: Activation = "gelu"
+    norm_epsilon: float = Field(default=1e-5, gt=0, le=1)
+    positions: Literal["learned", "sinusoidal", "rotary"] = "learned"
+    # The longest context, as long as positions are learned.
+    max_positions: int = Field(default=1024, ge=1, le=1_000_000)
+    tied_embeddings: bool = True
+
+    @model_validator(mode="after")
+    def fits_together(self) -> "GPTConfig":
+        d_k, rest = divmod(self.d_model, self.num_heads)
+        if rest:
+            raise ValueError(
+                f"d_model {self.d_model} is not a multiple of num_heads {self.num_heads}"
+            )
+        if self.positions == "rotary" and d_k % 2:
+            raise ValueError(
+                'positions = "rotary" turns pairs of numbers, and a head of '
+                f"d_model / num_heads = {d_k} is odd"
+            )
+        return self
+
+    def summary(self) -> str:
+        return (
+            f"gpt, {self.num_layers} layers, d_model {self.d_model}, d_ff {self.d_ff}, "
+            f"{self.num_heads} heads, {self.positions} positions, {self.activation}"
+        )
+
+    def blocks(self) -> BlockSizes:
+        return BlockSizes(
+            d_model=self.d_model,
+            d_ff=self.d_ff,
+            num_heads=self.num_heads,
+            dropout=self.dropout,
+            attention_dropout=self.attention_dropout,
+            norm="pre",
+            activation=self.activation,
+            norm_epsilon=self.norm_epsilon,
+        )
+
+
+class GPT(nn.Module):
+    def __init__(self, config: GPTConfig, vocabulary: int) -> None:
+        super().__init__()
+        self.config = config
+        sizes = config.blocks()
+        self.embedding = nn.Embedding(vocabulary, config.d_model)
+        self.positions: Learned | Sinusoidal | None = None
+        self.rotary: Rotary | None = None
+        if config.positions == "learned":
+            self.positions = Learned(config.max_positions, config.d_model)
+        elif config.positions == "sinusoidal":
+            self.positions = Sinusoidal(config.d_model)
+        else:
+            self.rotary = Rotary(config.d_model // config.num_heads)
+        self.dropout = Dropout(config.dropout)
+        self.decoder: Sequence[EncoderBlock] = nn.ModuleList(  # type: ignore[assignment]
+            EncoderBlock(sizes) for _ in range(config.num_layers)
+        )
+        self.norm = sizes.normaliser()
+        self.output = nn.Linear(config.d_model, vocabulary, bias=False)
+        if config.tied_embeddings:
+            self.output.weight = self.embedding.weight
+        self.reset()
+
+    @property
+    def longest(self) -> int:
+        """The most positions a sequence may have: only learned ones run out."""
+        return self.config.max_positions if self.config.positions == "learned" else sys.maxsize
+
+    def reset(self) -> None:
+        """All weights from N(0, 0.02); those whose products are added to the residual stream are
+        smaller by the root of their number, so that depth does not make it louder (GPT-2, §2.3).
+        """
+        for module in self.modules():
+            if isinstance(module, nn.Linear | nn.Embedding):
+                nn.init.normal_(module.weight, std=0.02)
+            if isinstance(module, nn.Linear) and module.bias is not None:
+                nn.init.zeros_(module.bias)
+            if isinstance(module, Learned):
+                nn.init.normal_(module.table, std=0.02)
+        for block in self.decoder:
+            for linear in (block.self_attention.out_projection, block.feed_forward.outer):
+                nn.init.normal_(linear.weight, std=0.02 / math.sqrt(2 * len(self.decoder)))
+
+    def embed(self, tokens: Tensor, start: int = 0) -> Tensor:
+        """Token plus position: [B, T] → [B, T, d]"""
+        x: Tensor = self.embedding(tokens)
+        if self.config.positions == "sinusoidal":
+            # Sines have size 1, and what is learned has to meet them (Vaswani et al., §3.4).
+            x = x * math.sqrt(self.config.d_model)
+        if self.positions is not None:
+            x = x + self.positions(start, tokens.size(1), x)
+        return self.dropout(x)  # type: ignore[no-any-return]
+
+    def rotation(self, start: int, length: int, like: Tensor) -> Tensor | None:
+        return None if self.rotary is None else self.rotary(start, length, like)
+
+    def features(self, tokens: Tensor) -> Tensor:
+        """[B, T] → [B, T, d], of which `output` makes logits. A position sees itself and what is
+        before it, so whatever follows a text, padding or another text, does not change it.
+        """
+        x = self.embed(tokens)
+        rotation = self.rotation(0, tokens.size(1), x)
+        for block in self.decoder:
+            x = block(x, causal=True, rotation=rotation)
+        return self.norm(x)  # type: ignore[no-any-return]
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        """Logits [B, T, V] for the token after each position."""
+        return self.output(self.features(tokens))  # type: ignore[no-any-return]
+
+    def start(self, rows: int) -> Past:
+        """The state before the first token of each row."""
+        heads = self.config.num_heads
+        d_k = self.config.d_model // heads
+        return Past.empty(len(self.decoder), rows, heads, d_k, like=self.output.weight.detach())
+
+    @torch.no_grad()
+    def step(self, tokens: Tensor, state: Past) -> tuple[Tensor, Past]:
+        """(y, s') = f(x, s): tokens [R] → logits [R, V] for what follows."""
+        x = self.embed(tokens[:, None], start=state.position)[:, 0]
+        rotation = self.rotation(state.position, 1, x)
+        state = state.longer()
+        for block, (past, new) in zip(self.decoder, state.layers(), strict=True):
+            x = block.step(x, past, new, rotation)
+        return self.output(self.norm(x)), state

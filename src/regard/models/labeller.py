@@ -1,0 +1,75 @@
+"""Labels for texts and for words: a reader, and a projection of what it made of each unit.
+
+A unit is what carries a label: the whole text for a classifier, one word for a tagger. Sequence to
+vector and sequence to aligned sequence are the same model, with one unit or with many.
+
+Shapes: B texts, T tokens, U units of the longest text, L labels, d d_model.
+"""
+
+from typing import Literal
+
+import torch
+from pydantic import BaseModel, ConfigDict, Field
+from torch import Tensor, nn
+
+from regard.layers.dropout import Dropout
+from regard.models.bert import Bert, BertConfig
+from regard.models.reader import Reader, ReaderConfig
+
+
+class HeadConfig(BaseModel):
+    """How the features of a unit's tokens become one vector, and how that becomes a label."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    # The mean over the unit's tokens, or its first: a word's first piece, a text's start token.
+    pooling: Literal["mean", "first"] = "mean"
+    dropout: float = Field(default=0.1, ge=0, lt=1)
+
+
+class Labeller(nn.Module):
+    def __init__(
+        self, config: BertConfig | ReaderConfig, head: HeadConfig, vocabulary: int, labels: int
+    ) -> None:
+        super().__init__()
+        self.config = config
+        self.pooling = head.pooling
+        if isinstance(config, BertConfig):
+            # A reader has no use for what makes tokens of its features.
+            config = config.model_copy(
+                update={"masked_head": False, "pooler": False, "next_sentence": False}
+            )
+            self.reader: Bert | Reader = Bert(config, vocabulary)
+        else:
+            self.reader = Reader(config, vocabulary)
+        self.dropout = Dropout(head.dropout)
+        self.output = nn.Linear(config.d_model, labels)
+        nn.init.normal_(self.output.weight, std=0.02)
+        nn.init.zeros_(self.output.bias)
+
+    @property
+    def longest(self) -> int:
+        """The most tokens a text may have."""
+        return self.reader.longest
+
+    def features(self, tokens: Tensor, mask: Tensor, units: Tensor) -> Tensor:
+        """[B, T] → [B, U, d], of which `output` makes logits. `units` [B, T] says which unit of
+        its text a token belongs to, -1 for none; a unit without tokens gets zeros.
+        """
+        states = self.reader.features(tokens, mask)
+        return self.dropout(pooled(states, units, self.pooling))  # type: ignore[no-any-return]
+
+    def forward(self, tokens: Tensor, mask: Tensor, units: Tensor) -> Tensor:
+        """Logits [B, U, L]"""
+        return self.output(self.features(tokens, mask, units))  # type: ignore[no-any-return]
+
+
+def pooled(states: Tensor, units: Tensor, pooling: Literal["mean", "first"]) -> Tensor:
+    """[B, T, d] → [B, U, d]"""
+    count = int(units.max()) + 1
+    belongs = units[:, None] == torch.arange(count, device=units.device)[:, None]  # [B, U, T]
+    if pooling == "first":
+        # The first of them is the one with no other of them before it.
+        belongs = belongs & (belongs.cumsum(-1) == 1)
+    weights = belongs.to(states.dtype)
+    return weights @ states / weights.sum(-1, keepdim=True).clamp(min=1)

@@ -1,0 +1,78 @@
+"""A recurrent reader: states that have seen both sides of each token, [h_t→, h_t←].
+
+Shapes: B texts, T tokens, d d_model. Masks: True = a real token.
+"""
+
+import math
+import sys
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from torch import Tensor, nn
+
+from regard.layers.dropout import Dropout
+from regard.layers.recurrent import Cell, Nonlinearity, RecurrentEncoder
+from regard.models.recurrent import full_precision
+
+
+class ReaderConfig(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: Literal["recurrent"] = "recurrent"
+    cell: Cell = "lstm"
+    # What a plain RNN does with its sum; gated cells have their own.
+    nonlinearity: Nonlinearity = "tanh"
+    num_layers: int = Field(default=1, ge=1, le=200)
+    # The width of embeddings and states; two directions share it.
+    d_model: int = Field(default=256, ge=2, le=65536)
+    bidirectional: bool = True
+    dropout: float = Field(default=0.5, ge=0, lt=1)
+
+    @model_validator(mode="after")
+    def fits_together(self) -> "ReaderConfig":
+        if self.bidirectional and self.d_model % 2:
+            raise ValueError(
+                f"d_model = {self.d_model} is odd, and two directions share it; "
+                "make it even or set bidirectional = false"
+            )
+        if self.nonlinearity != "tanh" and self.cell != "rnn":
+            raise ValueError(
+                f'nonlinearity = "{self.nonlinearity}" is for cell = "rnn"; leave it out '
+                f'with "{self.cell}"'
+            )
+        return self
+
+    def summary(self) -> str:
+        plain = f" ({self.nonlinearity})" if self.cell == "rnn" else ""
+        layers = f"{self.num_layers} layer" + "s" * (self.num_layers > 1)
+        reading = "bidirectional" if self.bidirectional else "left to right"
+        return f"recurrent, {self.cell}{plain}, {layers}, d_model {self.d_model}, {reading}"
+
+
+class Reader(nn.Module):
+    def __init__(self, config: ReaderConfig, vocabulary: int) -> None:
+        super().__init__()
+        self.config = config
+        self.embedding = nn.Embedding(vocabulary, config.d_model)
+        nn.init.normal_(self.embedding.weight, std=config.d_model**-0.5)
+        self.dropout = Dropout(config.dropout)
+        self.encoder = RecurrentEncoder(
+            config.cell,
+            config.d_model,
+            config.num_layers,
+            config.bidirectional,
+            config.dropout,
+            config.nonlinearity,
+        )
+
+    @property
+    def longest(self) -> int:
+        """The most positions a sequence may have: there is no limit."""
+        return sys.maxsize
+
+    def features(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """[B, T] → [B, T, d]"""
+        with full_precision(tokens.device):
+            x = self.dropout(self.embedding(tokens) * math.sqrt(self.config.d_model))
+            states: Tensor = self.encoder(x, mask)[0]
+            return states

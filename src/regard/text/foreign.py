@@ -1,0 +1,161 @@
+"""Tokenizers that came with an imported model: any tokenizer.json made of known parts.
+
+Its own ids stay, special ones included, since the model knows them by these. Which is which stands
+in the post-processor: a template that names them by what they are for, and says where they go
+around a text. The library reads the file like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from regard.errors import RunError
+from regard.text.tokenizer_json import LARGEST_VOCABULARY, LONGEST_PIECE, Specials
+
+# Parts that read text in time that grows with its length and carry no programs of their own.
+KNOWN = {
+    "normalizer": {
+        *("BertNormalizer", "Lowercase", "NFC", "NFD", "NFKC", "NFKD", "Prepend", "Replace"),
+        *("Sequence", "Strip", "StripAccents"),
+    },
+    "pre_tokenizer": {
+        *("BertPreTokenizer", "ByteLevel", "Digits", "Metaspace", "Punctuation", "Sequence"),
+        *("Split", "Whitespace", "WhitespaceSplit"),
+    },
+    "model": {"BPE", "Unigram", "WordLevel", "WordPiece"},
+    "decoder": {
+        *("BPEDecoder", "ByteFallback", "ByteLevel", "Fuse", "Metaspace", "Replace", "Sequence"),
+        *("Strip", "WordPiece"),
+    },
+}
+# A pattern can be written so that it takes for ever; these cannot.
+HARMLESS = {r"\s+", " {2,}"}
+
+
+def adopted(
+    document: dict[str, Any], specials: Specials, around: tuple[str, ...], where: str
+) -> dict[str, Any]:
+    """The form in which a run keeps a foreign file. `around` names what is put around a text:
+    "start", "text" and "end", as far as the model wants them.
+    """
+    pieces = vocabulary(document, where)
+    roles = {role: index for role, index in specials._asdict().items() if index is not None}
+    for role, index in roles.items():
+        if index not in pieces:
+            raise refused(where, f"there is no piece {index}, which is to be the {role}")
+    named = {role: (pieces[index], index) for role, index in roles.items()}
+    processor = template(named, around, named={role: role for role in roles})
+    kept = {**document, "truncation": None, "padding": None, "post_processor": processor}
+    return checked(kept, where)
+
+
+def template(
+    specials: Mapping[str, tuple[str, int]], around: tuple[str, ...], named: Mapping[str, str]
+) -> dict[str, Any]:
+    """A post-processor that puts special pieces around a text, or around two with segments 0 and 1.
+    `specials` has the piece and the id of each role, which the template calls as `named` says.
+    """
+    single: list[dict[str, Any]] = [
+        {"Sequence": {"id": "A", "type_id": 0}}
+        if part == "text"
+        else {"SpecialToken": {"id": named[part], "type_id": 0}}
+        for part in around
+    ]
+    second: list[dict[str, Any]] = [{"Sequence": {"id": "B", "type_id": 1}}]
+    if "end" in around:
+        second.append({"SpecialToken": {"id": named["end"], "type_id": 1}})
+    return {
+        "type": "TemplateProcessing",
+        "single": single,
+        "pair": [*single, *second],
+        "special_tokens": {
+            named[role]: {"id": named[role], "ids": [index], "tokens": [piece]}
+            for role, (piece, index) in specials.items()
+        },
+    }
+
+
+def specials_of(document: dict[str, Any], where: str) -> Specials:
+    """The special ids that the template names."""
+    match document.get("post_processor"):
+        case {"type": "TemplateProcessing", "special_tokens": dict(named)}:
+            pass
+        case _:
+            raise refused(where, "it does not say which pieces are special")
+    ids = {}
+    for role, entry in named.items():
+        match entry:
+            case {"ids": [int(index)]} if role in Specials._fields and type(index) is int:
+                ids[role] = index
+            case _:
+                raise refused(where, f"{role!r} is no special piece")
+    if not {"pad", "start", "end"} <= ids.keys():
+        raise refused(where, "it does not say which pieces pad, start and end a text")
+    return Specials(**{role: ids.get(role) for role in Specials._fields})  # type: ignore[arg-type]
+
+
+def checked(document: dict[str, Any], where: str) -> dict[str, Any]:
+    """The same document, known to be safe to give to the library."""
+    pieces = vocabulary(document, where)
+    for role, index in specials_of(document, where)._asdict().items():
+        if index is not None and index not in pieces:
+            raise refused(where, f"there is no piece {index}, which is to be the {role}")
+    if sorted(pieces) != list(range(len(pieces))):
+        raise refused(where, "its ids are not 0, 1, 2 and so on")
+    for section, known in KNOWN.items():
+        for part in parts_of(document.get(section)):
+            if part.get("type") not in known:
+                raise refused(where, f"its {section} has a part of type {part.get('type')!r}")
+            match part.get("pattern"):
+                case {"Regex": pattern} if pattern not in HARMLESS:
+                    raise refused(where, f"its {section} cuts by a pattern of its own")
+    if document.get("truncation") or document.get("padding"):
+        raise refused(where, "it cuts or pads texts by itself")
+    return document
+
+
+def parts_of(section: Any) -> Iterator[dict[str, Any]]:
+    """A part, and the parts of a sequence of them."""
+    if section is None:
+        return
+    if not isinstance(section, dict):
+        yield {}
+        return
+    yield section
+    for inner in ("normalizers", "pretokenizers", "decoders"):
+        for part in section.get(inner) or ():
+            yield from parts_of(part)
+
+
+def vocabulary(document: dict[str, Any], where: str) -> dict[int, str]:
+    """Pieces by id, added ones included."""
+    model, added = document.get("model"), document.get("added_tokens") or []
+    entries = model.get("vocab") if isinstance(model, dict) else None
+    pieces: dict[int, str] = {}
+    pairs: list[tuple[Any, Any]]
+    if isinstance(entries, list):
+        pairs = [
+            (entry[0], index) if isinstance(entry, list) and entry else ("", index)
+            for index, entry in enumerate(entries)
+        ]
+    elif isinstance(entries, dict):
+        pairs = list(entries.items())
+    else:
+        raise refused(where, "it has no vocabulary")
+    if not isinstance(added, list) or len(pairs) + len(added) > LARGEST_VOCABULARY:
+        raise refused(where, f"its vocabulary has more than {LARGEST_VOCABULARY} entries")
+    pairs += [
+        (entry.get("content"), entry.get("id")) if isinstance(entry, dict) else ("", -1)
+        for entry in added
+    ]
+    for piece, index in pairs:
+        if not isinstance(piece, str) or not 0 < len(piece) <= LONGEST_PIECE:
+            raise refused(where, f"a piece is empty or longer than {LONGEST_PIECE} characters")
+        if type(index) is not int or pieces.setdefault(index, piece) != piece:
+            raise refused(where, f"the id of {piece!r} is not its own")
+    return pieces
+
+
+def refused(where: str, why: str) -> RunError:
+    return RunError(f"{where}: not a tokenizer that regard can use ({why})")

@@ -1,0 +1,95 @@
+"""Vectors of words in the forms of Word2Vec and GloVe: text, or Word2Vec's binary."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regard.errors import DataError
+
+LONGEST_WORD_BYTES = 2000
+LONGEST_LINE_BYTES = 1_000_000
+Vectors = dict[str, NDArray[np.float32]]
+
+
+def read_vectors(path: Path, wanted: set[str], width: int) -> Vectors:
+    """The vectors of the wanted words that a file has; a word in other case counts where the wanted
+    one is missing. A name that ends in .bin, or .bin.gz, is binary.
+    """
+    try:
+        with opened(path) as file:
+            binary = path.name.removesuffix(".gz").endswith(".bin")
+            entries = binary_entries(file, path) if binary else text_entries(file, path)
+            return chosen(entries, wanted, width, path)
+    except (OSError, EOFError) as error:
+        raise DataError(f"{path}: cannot be read ({error}); check the file") from None
+
+
+def opened(path: Path) -> AbstractContextManager[BinaryIO]:
+    if path.suffix == ".gz":
+        return gzip.open(path, "rb")  # type: ignore[return-value]
+    return path.open("rb")
+
+
+def chosen(
+    entries: Iterator[tuple[str, NDArray[np.float32]]], wanted: set[str], width: int, path: Path
+) -> Vectors:
+    found: Vectors = {}
+    spare: Vectors = {}
+    lowered = {word.lower() for word in wanted}
+    for word, vector in entries:
+        if len(vector) != width:
+            raise DataError(
+                f"{path}: vectors of {len(vector)} numbers, the model's have {width}; "
+                f"set model.d_model={len(vector)}"
+            )
+        if word in wanted:
+            found.setdefault(word, vector)
+        elif word.lower() in lowered:
+            spare.setdefault(word.lower(), vector)
+    for word in wanted - found.keys():
+        if word.lower() in spare:
+            found[word] = spare[word.lower()]
+    return found
+
+
+def text_entries(file: BinaryIO, path: Path) -> Iterator[tuple[str, NDArray[np.float32]]]:
+    """A word and its numbers on each line; Word2Vec's first line has two counts instead."""
+    number = 0
+    while line := file.readline(LONGEST_LINE_BYTES):
+        number += 1
+        word, *values = line.decode("utf-8", "replace").rstrip().split(" ")
+        if number == 1 and len(values) == 1:
+            continue
+        try:
+            yield word, np.array(values, np.float32)
+        except ValueError:
+            raise DataError(f"{path}:{number}: not a word and its numbers") from None
+
+
+def binary_entries(file: BinaryIO, path: Path) -> Iterator[tuple[str, NDArray[np.float32]]]:
+    """Counts on the first line, then each word, a space and its numbers of four bytes."""
+    try:
+        count, width = map(int, file.readline(100).split())
+    except ValueError:
+        raise DataError(
+            f"{path}: not Word2Vec's binary form (no counts at its beginning)"
+        ) from None
+    if not 0 < width <= 100_000:
+        raise DataError(f"{path}: vectors of {width} numbers cannot be")
+    for _ in range(count):
+        word = bytearray()
+        while (byte := file.read(1)) != b" ":
+            if not byte or len(word) > LONGEST_WORD_BYTES:
+                raise DataError(f"{path}: damaged (it ends within a word); fetch the file again")
+            word += byte
+        content = file.read(4 * width)
+        if len(content) < 4 * width:
+            raise DataError(f"{path}: damaged (it ends within a vector); fetch the file again")
+        yield word.decode("utf-8", "replace").strip(), np.frombuffer(content, "<f4").copy()

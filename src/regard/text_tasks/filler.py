@@ -1,0 +1,108 @@
+"""Filler: ranks what may stand where something is masked."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Self, cast
+
+import torch
+
+from regard.checkpoint import Run
+from regard.errors import RequestError
+from regard.machine import choose_device
+from regard.text.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from regard.models import Bert
+
+MASK, SEPARATOR = "[MASK]", "[SEP]"
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A piece that may stand behind a mask."""
+
+    text: str
+    probability: float
+
+
+@dataclass(frozen=True)
+class Filled:
+    """A text with the likeliest piece at each mask, and the candidates of each."""
+
+    text: str
+    candidates: list[list[Candidate]]  # the likeliest first
+
+
+class Filler:
+    """A masked language model at work."""
+
+    def __init__(self, model: "Bert", tokenizer: Tokenizer) -> None:
+        self.model = model
+        self.tokenizer = tokenizer
+
+    @classmethod
+    def load(cls, folder: Path | str, device: str = "cpu") -> Self:
+        """The filler of a run folder."""
+        run = Run.open(folder)
+        run.recipe_for("masked-language-model")
+        tokenizer = run.tokenizers().source
+        model = cast("Bert", run.network(len(tokenizer), len(tokenizer)))
+        if not model.config.masked_head or tokenizer.specials.mask is None:
+            raise RequestError(f"{folder}: this model has no head for what is masked")
+        return cls(model.to(choose_device(device)), tokenizer)
+
+    @torch.inference_mode()
+    def fill(self, text: str, top: int = 5) -> Filled:
+        """What may stand at each [MASK]; each is found as if the others were still hidden."""
+        ids, segments = self.encode(text)
+        mask = self.tokenizer.specials.mask
+        places = [place for place, token in enumerate(ids) if token == mask]
+        device = next(self.model.parameters()).device
+        tokens = torch.tensor([ids], device=device)
+        kinds = torch.tensor([segments], device=device) if max(segments) else None
+        features = self.model.features(tokens, torch.ones_like(tokens, dtype=torch.bool), kinds)
+        logits = self.model.output(self.model.predictions(features[0, places])).float()
+        special = [index for index in self.tokenizer.specials if index is not None]
+        logits[:, special] = float("-inf")
+        best = logits.softmax(-1).topk(min(top, logits.size(1) - len(special)))
+        found = [
+            [
+                Candidate(shown(piece), value)
+                for piece, value in zip(self.tokenizer.pieces(row), values, strict=True)
+            ]
+            for row, values in zip(best.indices.tolist(), best.values.tolist(), strict=True)
+        ]
+        filled = text
+        for candidates in found:
+            filled = filled.replace(MASK, candidates[0].text, 1)
+        return Filled(filled, found)
+
+    def encode(self, text: str) -> tuple[list[int], list[int]]:
+        """The ids of a text with its masks, and to which of the sentences each belongs."""
+        if MASK not in text:
+            raise RequestError(f"there is no {MASK} in the text; write it where a word is missing")
+        specials = self.tokenizer.specials
+        ids, segments = [specials.start], [0]
+        for number, sentence in enumerate(text.split(SEPARATOR)):
+            kind = min(number, self.model.config.num_segments - 1)
+            before = len(ids)
+            for part in re.split(f"({re.escape(MASK)})", sentence):
+                ids += [cast("int", specials.mask)] if part == MASK else self.tokenizer.encode(part)
+            ids.append(specials.end)
+            segments += [kind] * (len(ids) - before)
+        if len(ids) > self.model.longest:
+            raise RequestError(
+                f"the text has {len(ids)} tokens, the model reads {self.model.longest}; shorten it"
+            )
+        return ids, segments
+
+
+def shown(piece: str) -> str:
+    """A piece as a reader writes it: without the marks of where a word begins or goes on."""
+    return piece.removeprefix("▁").removeprefix("Ġ").removeprefix("##")
+
+
+def ranked(candidates: Sequence[Candidate]) -> str:
+    return ", ".join(f"{each.text} {each.probability:.3f}" for each in candidates)

@@ -1,0 +1,95 @@
+"""What a model knows before its first update: the weights of another run, or vectors of words."""
+
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from regard.checkpoint import Run, read_tensors
+from regard.errors import RecipeError, RunError
+from regard.recipe import MODELS, Recipe, parse
+from regard.text.tokenizer import Tokenizer
+from regard.text.vectors import read_vectors
+
+# What belongs to a task and not to what was learned of the language.
+OWN = ("output.", "pooler.", "relation.", "head.", "head_norm.")
+
+
+def with_model_of(recipe: Recipe, run: Run) -> Recipe:
+    """A recipe that begins from a run and does not say its model means the model of that run, which
+    a started run has noted in its own recipe.
+    """
+    if not recipe.train.from_run or "model" in recipe.model_fields_set:
+        return recipe
+    begun = run.recipe_path.exists()
+    model = (run if begun else Run.open(recipe.train.from_run)).recipe().model
+    if MODELS[recipe.task].get(model.kind) is not type(model):
+        raise RecipeError(
+            f"train.from_run {recipe.train.from_run}: a model of kind {model.kind} for another "
+            f"task cannot become one for {recipe.task}"
+        )
+    values = recipe.model_dump(mode="json", exclude_none=True)
+    return parse({**values, "model": model.model_dump(mode="json")}, recipe.train.from_run)
+
+
+def take_tokenizer(run: Run, recipe: Recipe) -> None:
+    """What was learned is of the pieces of that run's tokenizer."""
+    if recipe.train.from_run and not run.has_tokenizers():
+        run.save_tokenizers(Run.open(recipe.train.from_run).tokenizers())
+
+
+def begin_with(model: nn.Module, run: Run, recipe: Recipe) -> str:
+    """Fill a fresh model with what the recipe names; a sentence about it, or nothing."""
+    if recipe.train.from_run:
+        take_weights(model, recipe.train.from_run)
+        return f"The model begins with what {recipe.train.from_run} has learned."
+    if recipe.data.embeddings:
+        path = Path(recipe.data.folder, recipe.data.embeddings)
+        return take_vectors(model, run.tokenizers().source, path)
+    return ""
+
+
+@torch.no_grad()
+def take_weights(model: nn.Module, folder: str) -> None:
+    """All weights that a run has under the same name, or under the name of a labeller's reader."""
+    path = Run.open(folder).model_path
+    tensors, _ = read_tensors(path)
+    for name, parameter in model.named_parameters():
+        plain = name.removeprefix("reader.")
+        found = tensors.get(name, tensors.get(plain, tensors.get(f"reader.{name}")))
+        if found is not None and found.shape == parameter.shape:
+            parameter.copy_(found)
+        elif not plain.startswith(OWN):
+            what = "it has none" if found is None else f"there it is {tuple(found.shape)}"
+            raise RunError(
+                f"{path}: {plain} is {tuple(parameter.shape)} in the recipe's model, {what}; "
+                "leave [model] out of the recipe to take the run's"
+            )
+
+
+@torch.no_grad()
+def take_vectors(model: nn.Module, tokenizer: Tokenizer, path: Path) -> str:
+    """Embeddings of the pieces that are whole words, from a file; says how many were found.
+    Their spread becomes that of the embeddings they replace, which the rest of the model expects.
+    """
+    weight = embedding_of(model).weight
+    words = {
+        piece.removeprefix("▁"): i
+        for i, piece in enumerate(tokenizer.pieces(range(len(tokenizer))))
+        if piece.startswith("▁") and len(piece) > 1
+    }
+    found = read_vectors(path, set(words), weight.size(1))
+    if found:
+        table = torch.stack([torch.from_numpy(vector) for vector in found.values()])
+        places = torch.tensor([words[word] for word in found])
+        table = (table - table.mean(0)) / table.std().clamp(min=1e-8) * weight.std()
+        weight[places] = table.to(weight)
+    share = len(found) / max(1, len(words))
+    return f"{path}: vectors for {len(found):,} of {len(words):,} words ({share:.0%})"
+
+
+def embedding_of(model: nn.Module) -> nn.Embedding:
+    inner = getattr(model, "reader", model)
+    found = getattr(inner, "embedding", None) or getattr(inner, "source_embedding", None)
+    assert isinstance(found, nn.Embedding)  # every model reads tokens
+    return found

@@ -1,0 +1,244 @@
+"""Classifiers, taggers and masked language models: trained, resumed, fine-tuned, put to work."""
+
+import json
+import random
+import tomllib
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from regard.checkpoint import Run, read_tensors
+from regard.cli import main
+from regard.errors import DataError, RecipeError, RequestError, RunError
+from regard.recipe import Recipe, override, parse
+from regard.text_tasks.embedder import Embedder
+from regard.text_tasks.filler import Filler
+from regard.text_tasks.labelling import Classifier, Tagger
+from regard.training.events import Note
+from regard.training.loop import StepReport
+from regard.training.run import train, training_run
+
+Outcome = Callable[[Path], dict[str, Any]]
+
+GOOD, BAD = ("fine", "great", "lovely"), ("dull", "poor", "awful")
+BERT = """[model]
+        kind = "bert"
+        num_layers = 1
+        d_model = 16
+        d_ff = 32
+        num_heads = 2
+        max_positions = 24
+        num_segments = 1
+        dropout = 0.1"""
+TASKS = {
+    "classification": '[model]\nkind = "recurrent"\nd_model = 16\ndropout = 0.2',
+    "tagging": BERT,
+    "masked-language-model": BERT,
+}
+COMMANDS = {"classification": "classify", "tagging": "tag", "masked-language-model": "fill"}
+FILES = {"classification": "a.tsv", "tagging": "a.conll", "masked-language-model": "a.txt"}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Reviews with a label, their words with a tag, and the same as running text."""
+    path = tmp_path_factory.mktemp("labelled")
+    draw = random.Random(1)
+    texts, tagged = [], []
+    for _ in range(120):
+        label, words = draw.choice((("pos", GOOD), ("neg", BAD)))
+        words = ["a", draw.choice(words), draw.choice(("film", "book"))]
+        texts.append((label, " ".join(words)))
+        tags = ("B-NP", "I-NP", "I-NP")
+        tagged.append("".join(f"{w}\t{t}\n" for w, t in zip(words, tags, strict=True)) + ".\tO\n")
+    (path / "a.tsv").write_text("".join(f"{label}\t{text}\n" for label, text in texts))
+    (path / "a.conll").write_text("\n".join(tagged) + "\n")
+    (path / "a.txt").write_text("".join(f"{text} .\n" for _, text in texts))
+    return path
+
+
+def recipe_of(folder: Path, task: str, *settings: str, model: bool = True) -> Recipe:
+    text = f"""
+        task = "{task}"
+        seed = 3
+        [data]
+        folder = "{folder}"
+        train = ["{FILES[task]}"]
+        held_out_share = 0.2
+        context = 16
+        max_length = 24
+        [tokenizer]
+        vocabulary_size = 310
+        {TASKS[task] if model else ""}
+        [train]
+        steps = 24
+        batch_tokens = 128
+        learning_rate = 0.02
+        warmup_steps = 4
+        label_smoothing = 0.0
+        eval_every = 8
+        save_every = 8
+        log_every = 1
+        average = 1
+        threads = 1
+        processes = 1
+        device = "cpu"
+        precision = "float32"
+    """
+    return parse(override(tomllib.loads(text), settings), "test")
+
+
+@pytest.fixture(scope="module")
+def runs(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folders = {task: tmp_path_factory.mktemp("runs") / task for task in TASKS}
+    for task, out in folders.items():
+        train(recipe_of(folder, task), out)
+    return folders
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_stopped_run_ends_with_the_bits_of_one_that_was_not(
+    folder: Path, runs: dict[str, Path], task: str, tmp_path: Path, outcome: Outcome
+) -> None:
+    with closing(training_run(recipe_of(folder, task), tmp_path)) as events:
+        for event in events:
+            if isinstance(event, StepReport) and event.step == 19:
+                break
+    train(recipe_of(folder, task), tmp_path)
+    assert outcome(tmp_path) == outcome(runs[task])
+
+
+def test_what_is_told_of_a_run(runs: dict[str, Path]) -> None:
+    found = {task: Run(path).info()["validation"] for task, path in runs.items()}
+    assert found["classification"]["accuracy"] > 90
+    assert found["classification"]["macro_f1"] > 90
+    assert found["classification"]["temperature"] > 0
+    assert found["tagging"]["accuracy"] > 95
+    assert found["tagging"]["span_f1"] > 90
+    assert 0 < found["masked-language-model"]["accuracy"] <= 100
+    for task, command in COMMANDS.items():
+        assert f"regard {command} {runs[task]}" in (runs[task] / "README.md").read_text("utf-8")
+
+
+def test_a_classifier_gives_probabilities_in_order(runs: dict[str, Path]) -> None:
+    classifier = Classifier.load(runs["classification"])
+    texts = ["a great film", "a poor book", "a great film " * 40, ""]
+    found = classifier.classify(texts)
+    assert [each.label for each in found[:2]] == ["pos", "neg"]
+    for text, each in zip(texts, found, strict=True):
+        values = list(each.probabilities.values())
+        assert values == sorted(values, reverse=True)
+        assert sum(values) == pytest.approx(1, abs=1e-5)
+        (alone,) = classifier.classify([text])
+        assert alone.probabilities == pytest.approx(each.probabilities, abs=1e-5)
+
+
+def test_a_tagger_labels_every_word_of_a_long_sentence(runs: dict[str, Path]) -> None:
+    tagger = Tagger.load(runs["tagging"])
+    words = ["a", "fine", "film", "."] * 12  # in several rows
+    long, empty, short = tagger.tag([words, "", "a dull book ."])
+    assert [each.word for each in long] == words
+    assert empty == []
+    assert [each.label for each in short] == ["B-NP", "I-NP", "I-NP", "O"]
+
+
+def test_a_filler_ranks_candidates(runs: dict[str, Path]) -> None:
+    filler = Filler.load(runs["masked-language-model"])
+    found = filler.fill("a [MASK] film . [SEP] a [MASK] book .", top=4)
+    assert len(found.candidates) == 2
+    for candidates in found.candidates:
+        values = [each.probability for each in candidates]
+        assert values == sorted(values, reverse=True)
+        assert sum(values) <= 1
+    assert found.candidates[0][0].text in found.text
+    with pytest.raises(RequestError, match=r"no \[MASK\]"):
+        filler.fill("a film")
+    with pytest.raises(RequestError, match="the model reads 24; shorten it"):
+        filler.fill("a [MASK] film " * 12)
+
+
+def test_a_vector_does_not_depend_on_its_neighbours(runs: dict[str, Path]) -> None:
+    for path in runs.values():
+        embedder = Embedder.load(path)
+        both = embedder.embed(["a fine film", "a book"])
+        assert both.shape == (2, 16)
+        np.testing.assert_allclose(both[1], embedder.embed(["a book"])[0], atol=1e-6)
+        pieces, vectors = embedder.tokens("a fine film")
+        assert vectors.shape == (len(pieces), 16)
+
+
+def test_a_classifier_begins_from_a_masked_language_model(
+    folder: Path, runs: dict[str, Path], tmp_path: Path
+) -> None:
+    start = runs["masked-language-model"]
+    settings = (f"train.from_run={start}", "train.steps=2", "train.learning_rate=1e-9")
+    run = train(recipe_of(folder, "classification", *settings, model=False), tmp_path / "tuned")
+    assert run.tokenizers().source.to_json() == Run(start).tokenizers().source.to_json()
+    tuned, _ = read_tensors(run.model_path)
+    before, _ = read_tensors(Run(start).model_path)
+    name = "encoder.0.feed_forward.inner.weight"
+    np.testing.assert_allclose(tuned[f"reader.{name}"], before[name], atol=1e-6)
+    assert run.recipe().model == Run(start).recipe().model
+    other = recipe_of(folder, "tagging", f"train.from_run={start}", "model.d_model=8")
+    with pytest.raises(RunError, match=r"in the recipe's model, there it is \(\d+, 16\)"):
+        train(other, tmp_path / "other")
+    with pytest.raises(RecipeError, match="cannot become one for language-model"):
+        train(
+            parse(
+                {
+                    "task": "language-model",
+                    "data": {"train": ["x"]},
+                    "train": {"from_run": str(start)},
+                },
+                "",
+            ),
+            tmp_path / "third",
+        )
+
+
+def test_embeddings_begin_with_known_vectors(folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "vectors.txt"
+    lines = [
+        f"{word} " + " ".join(str(i + n) for n in range(16))
+        for i, word in enumerate((*GOOD, "zzz"))
+    ]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    settings = (f"data.embeddings={path}", "tokenizer.kind=word", "train.steps=1")
+    events = list(training_run(recipe_of(folder, "classification", *settings), tmp_path / "run"))
+    notes = [event.text for event in events if isinstance(event, Note)]
+    assert any("vectors for 3 of" in note for note in notes)
+    path.write_text("fine 1 2 3\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"vectors of 3 numbers.*model\.d_model=3"):
+        train(recipe_of(folder, "classification", *settings), tmp_path / "other")
+
+
+def test_the_commands(
+    folder: Path, runs: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def answer(*words: str) -> str:
+        main(list(words))
+        return capsys.readouterr().out
+
+    run = str(runs["classification"])
+    assert answer("classify", run, "a great film").startswith("pos\t")
+    picture = tmp_path / "confusion.png"
+    data = str(folder / "a.tsv")
+    told = json.loads(answer("evaluate", run, "--data", data, "--picture", str(picture), "--json"))
+    assert told["scores"]["accuracy"] > 90
+    low, high = told["intervals"]["accuracy"]
+    assert low <= told["scores"]["accuracy"] <= high
+    assert picture.stat().st_size > 1000
+    tagged = answer("tag", str(runs["tagging"]), "a fine film .")
+    assert tagged.splitlines()[0] == "a\tB-NP"
+    found = json.loads(answer("fill", str(runs["masked-language-model"]), "a [MASK] .", "--json"))
+    assert len(found["candidates"][0]) == 5
+    answer("embed", run, "a film", "a book", "--out", str(tmp_path / "v.npy"))
+    assert np.load(tmp_path / "v.npy", allow_pickle=False).shape == (2, 16)
+    assert "labels" in answer("show", run)
+    with pytest.raises(SystemExit):
+        main(["generate", run, "a"])
+    assert "use `regard classify" in capsys.readouterr().err
