@@ -52,9 +52,11 @@ def tiny_run(folder: Path, source: str, target: str, seed: int) -> Path:
     tokenizer = Tokenizer.train(LETTERS, kind="character", vocabulary_size=300)
     torch.manual_seed(seed)
     model: Any = build_model(recipe.model, len(tokenizer), len(tokenizer))
+    spelled = [i for i, p in enumerate(tokenizer.pieces(range(len(tokenizer)))) if p[:3] == "<0x"]
     with torch.no_grad():
         model.target_embedding.weight *= 3
         model.output.weight[END, 0] = 2.0
+        model.output.weight[spelled] = 0.0  # letters, not bytes
     folder.mkdir(parents=True)
     run = Run(folder)
     run.save_recipe(recipe)
@@ -116,11 +118,13 @@ def start(runs: dict[str, Path], loaded: Callable[[Settings, Metrics], Service])
     begun: list[tuple[Live, threading.Thread]] = []
 
     def begin(
-        limits: Limits | None = None, secrets: dict[str, str] | None = None, **others: Any
+        limits: Limits | None = None,
+        secrets: dict[str, str] | None = None,
+        more_runs: tuple[Path, ...] = (),
+        **others: Any,
     ) -> Live:
-        settings = Settings(
-            tuple(map(str, runs.values())), port=0, limits=limits or Limits(), **others
-        )
+        places = tuple(map(str, (*runs.values(), *more_runs)))
+        settings = Settings(places, port=0, limits=limits or Limits(), **others)
         metrics = Metrics()
         service = loaded(settings, metrics)
         keys = Keys([Key(digest(secret), name) for secret, name in (secrets or {}).items()])

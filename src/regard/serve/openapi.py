@@ -26,7 +26,7 @@ def description(service: Service) -> dict[str, Any]:
                 "header `Authorization: Bearer KEY`."
             ),
         },
-        "paths": {**libretranslate(service), **deepl(service), **for_machines()},
+        "paths": {**libretranslate(service), **deepl(service), **openai(service), **for_machines()},
         "components": {
             "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
         },
@@ -133,6 +133,43 @@ def deepl(service: Service) -> dict[str, Any]:
     }
 
 
+def openai(service: Service) -> dict[str, Any]:
+    limits = service.limits
+    texts = {"type": "array", "items": TEXT, "minItems": 1, "maxItems": limits.texts}
+    some = {"oneOf": [{"type": "string"}, texts]}
+    tokens = fields({"prompt_tokens": COUNT, "total_tokens": COUNT})
+    listed = {"object": {"const": "list"}, "data": {"type": "array", "items": {"type": "object"}}}
+    return {
+        "/v1/models": get("Language models and encoders", fields(listed)),
+        "/v1/completions": post(
+            "Continue a text, as OpenAI does",
+            needs(
+                {"model": TEXT, "prompt": some},
+                {
+                    "max_tokens": {**COUNT, "minimum": 1, "maximum": limits.completion_tokens},
+                    "temperature": {**NUMBER, "minimum": 0, "maximum": 2},
+                    "top_p": {**NUMBER, "exclusiveMinimum": 0, "maximum": 1},
+                    "n": {**COUNT, "minimum": 1, "maximum": limits.completions},
+                    "stop": one_or_list(TEXT),
+                    "seed": COUNT,
+                    "stream": FLAG,
+                    "echo": FLAG,
+                    "logprobs": {"type": ["integer", "null"], "minimum": 0},
+                },
+            ),
+            fields({"choices": {"type": "array"}, "model": TEXT, "usage": tokens}),
+        ),
+        "/v1/embeddings": post(
+            "Vectors of texts, as OpenAI gives them",
+            needs(
+                {"model": TEXT, "input": some},
+                {"encoding_format": {"type": "string", "enum": ["float", "base64"]}},
+            ),
+            fields({**listed, "model": TEXT, "usage": tokens}),
+        ),
+    }
+
+
 def for_machines() -> dict[str, Any]:
     metrics = get("Prometheus metrics", TEXT)
     content = metrics["get"]["responses"]["200"]
@@ -182,6 +219,7 @@ def operation(summary: str, answer: Schema) -> dict[str, Any]:
         "400": "Cannot be answered as asked, or the key is missing",
         "401": "The key is missing or wrong",
         "403": "The key is wrong, or this is switched off",
+        "404": "There is no such model here",
         "413": "Too large",
         "415": "Neither JSON nor a form",
         "429": "Too many texts in a minute; Retry-After says when to come again",
