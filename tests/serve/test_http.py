@@ -25,8 +25,8 @@ from tests.serve.conftest import Live, Start
 KEY = "a-key-of-some-length"
 QUICK = Limits(
     body_bytes=10_000,
-    header_seconds=0.5,
-    body_seconds=0.8,
+    header_seconds=2,
+    body_seconds=2,
     request_seconds=20,
     connections=40,
     texts_per_minute=10**6,
@@ -91,7 +91,7 @@ def test_a_request_that_does_not_arrive_ends(quick: Live, begun: bytes) -> None:
         sock.sendall(begun)
         start = time.monotonic()
         assert status(everything(sock)) == 408
-        assert time.monotonic() - start < 10
+        assert time.monotonic() - start < 60
 
 
 def test_bytes_now_and_then_do_not_keep_a_request_alive(quick: Live) -> None:
@@ -101,7 +101,7 @@ def test_bytes_now_and_then_do_not_keep_a_request_alive(quick: Live) -> None:
                 sock.sendall(bytes([letter]))
             except (BrokenPipeError, ConnectionResetError):
                 break
-            time.sleep(0.05)
+            time.sleep(0.1)
         else:
             pytest.fail("the connection stayed open")
 

@@ -12,6 +12,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -143,7 +144,8 @@ class Batcher:
             self._observe(len(batch), seconds)
             if finished:
                 loop = next(iter(finished)).done.get_loop()
-                loop.call_soon_threadsafe(_deliver, finished)
+                with suppress(RuntimeError):  # the loop has ended, and with it all who waited
+                    loop.call_soon_threadsafe(_deliver, finished)
 
     def _translate(self, batch: list[tuple[Job, int]]) -> "Ended":
         """The jobs that end with this batch."""

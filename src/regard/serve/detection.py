@@ -39,6 +39,10 @@ class Detector:
         identifier.set_languages(known or None)
         self._identifier = identifier if known else None
 
+    @property
+    def ready(self) -> bool:
+        return not self._thread.is_alive()
+
     def rank(self, text: str) -> list[Detected]:
         """Every language with its confidence, the likeliest first."""
         self._thread.join()

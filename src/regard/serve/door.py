@@ -75,6 +75,7 @@ class Door:
                 raise no_key(request.url.path)
             key = self.keys.find(secret)
             if key is None:
+                self.rates.spend(caller, 1)  # so that keys cannot be tried out
                 raise Refusal(401 if wants_401(request.url.path) else 403, "Invalid API key")
             request.scope["regard.key"] = key.name
             caller = f"key {key.digest.hex()}"

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from regard.serve.files import FORMATS, read_text, translated_name
-from regard.serve.languages import name
+from regard.serve.languages import base, name
 from regard.serve.refusal import Refusal
 from regard.serve.service import Answer, Service, Wish
 
@@ -158,8 +158,11 @@ def sound(text: str) -> str:
 def language_code(service: Service, code: str) -> str:
     """A code in the form we list it: lower case, and without a country we have no model for."""
     wanted = code.strip().lower().replace("_", "-")
-    for candidate in (wanted, wanted.split("-")[0]):
+    for candidate in (wanted, base(wanted)):
         if candidate in service.pairs.languages:
+            return candidate
+    for candidate in service.pairs.languages:
+        if base(candidate) == wanted:
             return candidate
     shown = wanted if wanted.isprintable() and len(wanted) <= 10 else "this language"
     raise Refusal(400, f"{shown} is not supported")

@@ -63,8 +63,10 @@ def serve(settings: Settings, say: Callable[[str], None]) -> None:
         server = uvicorn.Server(configuration(app, settings))
         seconds = time.perf_counter() - begun
         say(f"Ready in {seconds:.1f} s: http://{address(listener)}/ (Ctrl-C stops)")
-        server.run(sockets=[listener])
-        service.batcher.stop()
+        try:
+            server.run(sockets=[listener])
+        finally:
+            service.batcher.stop()
 
 
 def configuration(app: ASGIApp, settings: Settings) -> uvicorn.Config:

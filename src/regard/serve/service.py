@@ -70,7 +70,8 @@ class Service:
 
     async def translate(self, wish: Wish) -> list[Answer]:
         """An answer for each text, in order."""
-        if sum(map(len, wish.texts)) > LONG:
+        loading = wish.source == "auto" and not self.detector.ready
+        if loading or sum(map(len, wish.texts)) > LONG:
             texts = await asyncio.to_thread(self._take_apart, wish)
         else:
             texts = self._take_apart(wish)
@@ -97,8 +98,11 @@ class Service:
                 detected = self.detector.best(text, self.pairs.sources)
             source = detected.language if detected else wish.source
             route = self.pairs.route(source, wish.target)
-            if not route:
-                document = Document(parts=[text])
+            known = None
+            if wish.from_memory and self.memory:
+                known = self.memory.find(source, wish.target, text.strip())
+            if known is not None or not route:
+                document = Document(parts=[text if known is None else known])
             elif wish.is_html:
                 document = html(text, source, wish.ignored_tags)
             else:
