@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from regard.engines import Abandoned
 from regard.search import Search
 from regard.serve.batching import Batcher
 from regard.serve.refusal import Refusal
@@ -26,17 +27,23 @@ class Echo:
         self.may_go = threading.Event()
         self.may_go.set()
         self.began = threading.Event()
+        self.given_up = 0
 
-    def texts(self, texts: Sequence[str], search: Search) -> list[str]:
+    def texts(self, texts: Sequence[str], search: Search, stopped: Callable[[], bool]) -> list[str]:
         self.batches.append(list(texts))
         self.began.set()
         assert self.may_go.wait(30)
+        if stopped():
+            self.given_up += 1
+            raise Abandoned
         if any("poison" in text for text in texts):
             raise ValueError("poisoned")
         return [text.upper() for text in texts]
 
-    def translations(self, texts: Sequence[str], search: Search) -> list[list[Translation]]:
-        found = self.texts(texts, search)
+    def translations(
+        self, texts: Sequence[str], search: Search, stopped: Callable[[], bool]
+    ) -> list[list[Translation]]:
+        found = self.texts(texts, search, stopped)
         return [[Translation(text, 0.0, [], [], finished=True)] for text in found]
 
 
@@ -161,6 +168,7 @@ def test_what_nobody_waits_for_is_never_begun() -> None:
 
         run(work)
         assert echo.batches == [["g", "g"], ["next"]]
+        assert echo.given_up == 1
 
 
 def test_only_those_fail_that_fail_alone() -> None:

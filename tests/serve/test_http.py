@@ -200,7 +200,7 @@ def test_work_stops_when_the_client_goes_away(quick: Live, monkeypatch: pytest.M
     begun, texts = threading.Event(), translator.texts
     counts: list[int] = []
 
-    def slowly(sentences: Any, search: Any) -> list[str]:
+    def slowly(sentences: Any, search: Any, stopped: Any) -> list[str]:
         begun.set()
         counts.append(len(sentences))
         time.sleep(0.3)
@@ -225,7 +225,7 @@ def test_work_stops_when_the_client_goes_away(quick: Live, monkeypatch: pytest.M
 def test_a_request_has_a_time_limit(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     live = start(Limits(request_seconds=0.3))
     translator = live.translator("fr", "en")
-    monkeypatch.setattr(translator, "texts", lambda sentences, search: time.sleep(1.0))
+    monkeypatch.setattr(translator, "texts", lambda sentences, search, stopped: time.sleep(1.0))
     found = live.client.post("/translate", content=BODY)
     assert found.status_code == 503
     assert "too long" in found.json()["error"]
@@ -236,7 +236,7 @@ def test_a_request_has_a_time_limit(start: Start, monkeypatch: pytest.MonkeyPatc
 
 
 def test_what_goes_wrong_inside_is_not_told(quick: Live, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(sentences: Any, search: Any) -> list[str]:
+    def fail(sentences: Any, search: Any, stopped: Any) -> list[str]:
         raise RuntimeError("secret detail")
 
     monkeypatch.setattr(quick.translator("fr", "en"), "texts", fail)

@@ -15,7 +15,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from regard.engines import Engine
+from regard.engines import Engine, Stopped, never
 from regard.engines.batches import batches_by_length
 from regard.errors import RegardError, RequestError
 from regard.hypothesis import Hypothesis
@@ -96,19 +96,27 @@ class CTranslate2:
             return cls(kept, int8=int8, otherwise=otherwise)
 
     def search(
-        self, sources: Sequence[list[int]], prefixes: Sequence[list[int]], search: Search
+        self,
+        sources: Sequence[list[int]],
+        prefixes: Sequence[list[int]],
+        search: Search,
+        stopped: Stopped = never,
     ) -> list[list[Hypothesis]]:
         if (other := self._other(sources, prefixes, search)) is not None:
-            return other.search(sources, prefixes, search)
+            return other.search(sources, prefixes, search, stopped)
         outputs = self._outputs(sources, search)
         scored = self._scored(sources, outputs, search)
         return [sorted(each, key=lambda one: (not one.finished, -one.score)) for each in scored]
 
     def best(
-        self, sources: Sequence[list[int]], prefixes: Sequence[list[int]], search: Search
+        self,
+        sources: Sequence[list[int]],
+        prefixes: Sequence[list[int]],
+        search: Search,
+        stopped: Stopped = never,
     ) -> list[list[int]]:
         if (other := self._other(sources, prefixes, search)) is not None:
-            return other.best(sources, prefixes, search)
+            return other.best(sources, prefixes, search, stopped)
         ids = self._target_ids
         return [[ids[piece] for piece in each[0].pieces] for each in self._outputs(sources, search)]
 

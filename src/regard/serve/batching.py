@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from regard.engines import Abandoned
 from regard.search import Search
 from regard.serve.refusal import Refusal
 from regard.tasks import Translation, Translator
@@ -41,6 +42,7 @@ class Job:
     results: list[Any] = field(default_factory=list)
     taken: int = 0
     missing: int = 0
+    abandoned: bool = False
 
     def __post_init__(self) -> None:
         self.results = [None] * len(self.sentences)
@@ -114,11 +116,14 @@ class Batcher:
         try:
             return await done
         finally:
-            if job.left:
-                self._forget(job)
+            if job.missing:
+                self._abandon(job)
 
-    def _forget(self, job: Job) -> None:
-        """Nobody waits for the job any more: what is not yet begun is never begun."""
+    def _abandon(self, job: Job) -> None:
+        """Nobody waits for the job any more: what is not yet begun is never begun, and a batch of
+        which nobody waits for any part is given up, if its engine can.
+        """
+        job.abandoned = True
         with self._changed:
             if job in self._jobs:
                 self._jobs.remove(job)
@@ -151,11 +156,18 @@ class Batcher:
         """The jobs that end with this batch."""
         first = batch[0][0]
         texts = [job.sentences[row] for job, row in batch]
+        translator, search = first.translator, first.search
+
+        def abandoned() -> bool:
+            return all(job.abandoned for job, _ in batch)
+
         try:
             if first.alone:
-                found: Sequence[Any] = first.translator.translations(texts, first.search)
+                found: Sequence[Any] = translator.translations(texts, search, stopped=abandoned)
             else:
-                found = first.translator.texts(texts, first.search)
+                found = translator.texts(texts, search, stopped=abandoned)
+        except Abandoned:
+            return {}
         except Exception as error:
             jobs = {job: None for job, _ in batch}
             if len(jobs) == 1:
