@@ -212,11 +212,13 @@ def test_work_side_by_side_keeps_its_order_and_its_errors(threads: None) -> None
     assert torch.get_num_threads() == 3
 
 
-def test_a_search_that_nobody_waits_for_ends_at_the_next_step(model: Transformer) -> None:
-    engine = Native(model)
-    asked = [[5, 6, 7]] * 40
-    for search in (Search(beam_size=3), Search(beam_size=1), Search(temperature=1.0)):
-        answers = iter([False, False, True])
-        with pytest.raises(Abandoned):
-            engine.search(asked, [[]] * 40, search, lambda: next(answers))
-        assert next(answers, None) is None
+@pytest.mark.parametrize(
+    "search", [Search(beam_size=3), Search(beam_size=1), Search(temperature=1.0)]
+)
+def test_a_search_that_nobody_waits_for_ends_at_the_next_step(
+    model: Transformer, search: Search
+) -> None:
+    answers = iter([False, False, True])
+    with pytest.raises(Abandoned):
+        Native(model).search([[5, 6, 7]] * 40, [[]] * 40, search, lambda: next(answers))
+    assert next(answers, None) is None
