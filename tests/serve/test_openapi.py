@@ -52,7 +52,7 @@ def test_requests_are_answered_as_described(described: Live, mode: GenerationMod
         if mode is GenerationMode.NEGATIVE and operation.method == "get":
             continue  # without parameters there is nothing to send wrongly
 
-        @hypothesis.settings(max_examples=8, database=None, suppress_health_check=list(HealthCheck))
+        @hypothesis.settings(max_examples=5, database=None, suppress_health_check=list(HealthCheck))
         @hypothesis.given(operation.as_strategy(generation_mode=mode))
         def check(case: schemathesis.Case) -> None:
             nonlocal tried

@@ -51,12 +51,11 @@ def protocol(limits: Limits) -> type[asyncio.Protocol]:
             if self._receiving_head and self._head_bytes > limits.header_bytes:
                 self._refuse(431, b"the head of the request is too long")
 
-        def on_header(self, name: bytes, value: bytes) -> None:
-            super().on_header(name, value)
-            if len(self.headers) > limits.header_count:
-                raise ValueError("too many headers")  # which uvicorn answers with 400
-
         def on_headers_complete(self) -> None:
+            size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
+            if size > limits.header_bytes or len(self.headers) > limits.header_count:
+                self._refuse(431, b"the head of the request is too long")
+                raise ValueError("too long")  # ends the parsing
             self._receiving_head = False
             self._head_bytes = self._leftover_bytes = 0
             self._expect(limits.body_seconds)
@@ -74,6 +73,10 @@ def protocol(limits: Limits) -> type[asyncio.Protocol]:
             super().connection_lost(exc)
             if self.answering is not None:
                 self.answering.cancel()  # nobody is left to answer
+
+        def send_400_response(self, msg: str) -> None:
+            if not self.transport.is_closing():  # not after a refusal of ours
+                super().send_400_response(msg)
 
         def _expect(self, seconds: float | None) -> None:
             """What is to be received next must be complete in so many seconds."""
