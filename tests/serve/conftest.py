@@ -15,6 +15,7 @@ import uvicorn
 from regard.checkpoint import Run, weights
 from regard.models import build as build_model
 from regard.recipe import parse
+from regard.serve import server
 from regard.serve.app import build
 from regard.serve.keys import Key, Keys, digest
 from regard.serve.limits import Limits
@@ -99,17 +100,19 @@ Start = Callable[..., Live]
 
 
 @pytest.fixture(scope="session")
-def loaded(runs: dict[str, Path]) -> Callable[[Settings, Metrics], Service]:
-    """Services over models that are loaded once."""
-    kept: dict[str, Service] = {}
+def loaded_once() -> Iterator[None]:
+    """Servers share what takes long to load and never changes."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("Detector", "load"):
+            slow, kept = getattr(server, name), {}
 
-    def load(settings: Settings, metrics: Metrics) -> Service:
-        service = build_service(settings, metrics, lambda line: None)
-        first = kept.setdefault("first", service)
-        service.detector = first.detector
-        return service
+            def once(what: Any, *others: Any, slow: Any = slow, kept: dict[Any, Any] = kept) -> Any:
+                if tuple(what) not in kept:
+                    kept[tuple(what)] = slow(what, *others)
+                return kept[tuple(what)]
 
-    return load
+            patch.setattr(server, name, once)
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -126,19 +129,19 @@ def start(runs: dict[str, Path], loaded: Callable[[Settings, Metrics], Service])
         places = tuple(map(str, (*runs.values(), *more_runs)))
         settings = Settings(places, port=0, limits=limits or Limits(), **others)
         metrics = Metrics()
-        service = loaded(settings, metrics)
+        service = build_service(settings, metrics, lambda line: None)
         keys = Keys([Key(digest(secret), name) for secret, name in (secrets or {}).items()])
-        server = uvicorn.Server(configuration(build(service, keys, metrics), settings))
+        listening = uvicorn.Server(configuration(build(service, keys, metrics), settings))
         listener = bound("127.0.0.1", 0)
         port = listener.getsockname()[1]
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+        thread = threading.Thread(target=listening.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()
         deadline = time.monotonic() + 60
-        while not server.started and time.monotonic() < deadline:
+        while not listening.started and time.monotonic() < deadline:
             time.sleep(0.01)
         url = f"http://127.0.0.1:{port}"
         client = httpx2.Client(base_url=url, timeout=60, trust_env=False)
-        live = Live(url, service, client, metrics, port, server)
+        live = Live(url, service, client, metrics, port, listening)
         begun.append((live, thread))
         return live
 

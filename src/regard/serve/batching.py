@@ -166,6 +166,7 @@ class Batcher:
                 found: Sequence[Any] = translator.translations(texts, search, stopped=abandoned)
             else:
                 found = translator.texts(texts, search, stopped=abandoned)
+            return self._file(batch, found)
         except Abandoned:
             return {}
         except Exception as error:
@@ -176,7 +177,6 @@ class Batcher:
             for job in jobs:  # each for itself, so that only those fail that fail alone
                 ended |= self._translate([each for each in batch if each[0] is job])
             return ended
-        return self._file(batch, found)
 
     def _take(self) -> list[tuple[Job, int]]:
         """The sentences of the next batch, one of each fitting job in turn; none at the end."""

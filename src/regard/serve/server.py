@@ -138,12 +138,14 @@ def warm_up(pairs: Pairs) -> None:
 
 def bound(host: str, port: int) -> socket.socket:
     """A socket that is ours, but does not yet take connections: nobody waits while models load."""
+    if not 0 <= port <= 65535:
+        raise RequestError(f"--port {port}: ports are numbers up to 65535; choose another")
     try:
         family, kind, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listener = socket.socket(family, kind)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(place)
-    except (OSError, OverflowError, UnicodeError) as error:
+    except (OSError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise RequestError(
             f"{host}:{port}: cannot listen there ({reason}); choose another --host or --port"
