@@ -116,7 +116,7 @@ def loaded_once() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def start(runs: dict[str, Path], loaded: Callable[[Settings, Metrics], Service]) -> Iterator[Start]:
+def start(runs: dict[str, Path], loaded_once: None) -> Iterator[Start]:
     """Start a server with other limits, keys or suggestions; all of them end with the tests."""
     begun: list[tuple[Live, threading.Thread]] = []
 
