@@ -53,14 +53,17 @@ MAY_IMPORT: dict[str, set[str]] = {
     "cli": {
         *("tasks", "text_tasks", "engines", "search", "evaluate", "inspect", "training", "recipe"),
         *("checkpoint", "data", "machine", "plan", "work", "devices", "distill", "compare"),
-        "studio",
+        *("studio", "serve"),
     },
     "distill": {
         *("tasks", "engines", "search", "training", "recipe", "checkpoint", "data", "machine"),
         "models",
     },
     "compare": {"evaluate", "checkpoint", "data", "recipe", "training", "tasks"},
-    "serve": {"tasks", "text_tasks", "evaluate", "inspect"},
+    "serve": {
+        *("tasks", "text_tasks", "evaluate", "inspect", "engines", "search"),
+        "data.corpus",
+    },
     "studio": {
         *("tasks", "text_tasks", "engines", "inspect", "checkpoint", "search", "hypothesis"),
         *("decode", "text", "data", "training"),
