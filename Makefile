@@ -17,6 +17,7 @@ test: .venv/.installed-dev  ## check format, lint and types, then run the defaul
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	@$(BIN)/python tests/studio/browser.py
 	$(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist loadfile
 
 bench: .venv/.installed-dev  ## measure regard beside other libraries, about an hour (docs/benchmarks.md)

@@ -53,17 +53,26 @@ MAY_IMPORT: dict[str, set[str]] = {
     "cli": {
         *("tasks", "text_tasks", "engines", "search", "evaluate", "inspect", "training", "recipe"),
         *("checkpoint", "data", "machine", "plan", "work", "devices", "distill", "compare"),
+        *("studio", "serve"),
     },
     "distill": {
         *("tasks", "engines", "search", "training", "recipe", "checkpoint", "data", "machine"),
         "models",
     },
     "compare": {"evaluate", "checkpoint", "data", "recipe", "training", "tasks"},
-    "serve": {"tasks", "text_tasks", "evaluate", "inspect"},
+    "serve": {
+        *("tasks", "text_tasks", "evaluate", "inspect", "engines", "search"),
+        "data.corpus",
+    },
+    "studio": {
+        *("tasks", "text_tasks", "engines", "inspect", "checkpoint", "search", "hypothesis"),
+        *("decode", "text", "data", "training"),
+    },
     "__main__": {"cli"},
 }
 MAY_IMPORT["training"] = set(MAY_IMPORT) - {
-    *("tasks", "text_tasks", "engines", "distill", "compare", "cli", "serve", "__main__")
+    *("tasks", "text_tasks", "engines", "distill", "compare", "cli", "serve"),
+    *("studio", "__main__"),
 }
 MAY_NAME_TYPES = {
     room: {"models"}

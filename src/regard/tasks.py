@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
-from regard.engines import Engine, EngineName
+from regard.engines import Engine, EngineName, Stopped, never
 from regard.engines.ctranslate2 import CTranslate2, graphics_cards
 from regard.errors import RequestError
 from regard.hypothesis import Hypothesis
@@ -151,11 +151,15 @@ class Translator:
         return self.texts(texts, search)
 
     def texts(
-        self, texts: Sequence[str], search: Search, prefixes: Sequence[str] = ()
+        self,
+        texts: Sequence[str],
+        search: Search,
+        prefixes: Sequence[str] = (),
+        stopped: Stopped = never,
     ) -> list[str]:
         """The best translation of each text, and nothing else about it: the quickest way."""
         parts = self._parts(texts, prefixes)
-        outputs = self.engine.best(parts.sources, parts.prefixes, search)
+        outputs = self.engine.best(parts.sources, parts.prefixes, search, stopped)
         found: list[list[str]] = [[] for _ in texts]
         decoded = self.tokenizers.target.decode_batch(outputs)
         for owner, text in zip(parts.owners, decoded, strict=True):
@@ -164,11 +168,15 @@ class Translator:
         return [" ".join(each) for each in found]
 
     def translations(
-        self, texts: Sequence[str], search: Search, prefixes: Sequence[str] = ()
+        self,
+        texts: Sequence[str],
+        search: Search,
+        prefixes: Sequence[str] = (),
+        stopped: Stopped = never,
     ) -> list[list[Translation]]:
         """Up to n_best translations of each text, best first; prefixes begin the outputs."""
         parts = self._parts(texts, prefixes)
-        searched = self.engine.search(parts.sources, parts.prefixes, search)
+        searched = self.engine.search(parts.sources, parts.prefixes, search, stopped)
         found: list[list[list[Translation]]] = [[] for _ in texts]
         for owner, hypotheses in zip(parts.owners, searched, strict=True):
             found[owner].append([self._translation(each) for each in hypotheses])

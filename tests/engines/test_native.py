@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from regard.engines import Abandoned
 from regard.engines.native import Native, side_by_side
 from regard.hypothesis import Hypothesis
 from regard.models.transformer import Transformer, TransformerConfig
@@ -209,3 +210,15 @@ def test_work_side_by_side_keeps_its_order_and_its_errors(threads: None) -> None
     with pytest.raises(ValueError, match="four"):
         side_by_side(fails, range(9))
     assert torch.get_num_threads() == 3
+
+
+@pytest.mark.parametrize(
+    "search", [Search(beam_size=3), Search(beam_size=1), Search(temperature=1.0)]
+)
+def test_a_search_that_nobody_waits_for_ends_at_the_next_step(
+    model: Transformer, search: Search
+) -> None:
+    answers = iter([False, False, True])
+    with pytest.raises(Abandoned):
+        Native(model).search([[5, 6, 7]] * 40, [[]] * 40, search, lambda: next(answers))
+    assert next(answers, None) is None

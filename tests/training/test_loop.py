@@ -18,13 +18,14 @@ from regard.models import build
 from regard.objectives import Loss
 from regard.recipe import Recipe
 from regard.training import run as run_module
-from regard.training.events import Estimate, Event, Finished, Note
+from regard.training.events import Estimate, Event, Finished, Peak
 from regard.training.loop import Position, StepReport, TrainingData, derived_seed, training_steps
 from regard.training.optimizer import build_optimizer
 from regard.training.run import train, training_run
 from regard.training.state import TrainingState, part
 
 Tiny = Callable[..., Recipe]
+UNTRIED = Estimate(0, 0, 0, 0.0, 0.0, 0.0, 0, Peak(0.0, 0.0))  # by any update
 LogOf = Callable[[Path, str], list[dict[str, Any]]]
 Kind = TypeVar("Kind")
 
@@ -104,7 +105,7 @@ def poison(monkeypatch: pytest.MonkeyPatch, calls: Callable[[int], bool]) -> Non
         return Loss(loss.total * (math.nan if calls(number) else 1.0), loss.count)
 
     monkeypatch.setattr(objectives, "translation", poisoned)
-    monkeypatch.setattr(run_module, "estimate", lambda *_: Note("no trial updates"))
+    monkeypatch.setattr(run_module, "estimate", lambda *_: UNTRIED)
     monkeypatch.setattr(run_module, "pieces_that_fit", lambda *_: 1)
 
 
@@ -223,7 +224,7 @@ def test_the_estimate_is_near_what_happens(tiny: Tiny, tmp_path: Path) -> None:
 def test_the_estimate_teaches_nothing(
     tiny: Tiny, finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run_module, "estimate", lambda *_: Note("no trial updates"))
+    monkeypatch.setattr(run_module, "estimate", lambda *_: UNTRIED)
     train(tiny(), tmp_path)
     assert (tmp_path / "model.safetensors").read_bytes() == (
         (finished / "model.safetensors").read_bytes()

@@ -29,7 +29,9 @@ def test_the_decoder_gives_its_parameters_to_the_encoder(
 
 def test_the_fast_preset_is_as_large(corpus: Path) -> None:
     data = {"folder": str(corpus), "train": ["train.xx", "train.yy"]}
-    standard, fast = (parse(suggest(data, preset)[0], "test") for preset in ("standard", "fast"))
+    standard, fast = (
+        parse(suggest(data, preset=preset)[0], "test") for preset in ("standard", "fast")
+    )
     assert fast.model.decoder_layers == 1 < standard.model.decoder_layers
     assert fast.train == standard.train
     assert 0.85 < parameters(fast) / parameters(standard) <= 1
@@ -44,4 +46,4 @@ def test_the_fast_recipe_is_as_large_as_the_usual_one() -> None:
 def test_a_preset_is_for_pairs(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["train", str(RECIPES / "demo.toml"), "--preset", "fast"])
-    assert "--preset belong to --pairs" in capsys.readouterr().err
+    assert "--preset belong to data on the command line" in capsys.readouterr().err

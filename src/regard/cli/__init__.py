@@ -40,6 +40,8 @@ COMMANDS = {
     "attend": "Show what attends to what in a translation: any layer, any head, or the alignment.",
     "heads": "Show what a model loses without each of its attention heads.",
     "prune": "Write a smaller run without the heads that are missed least.",
+    "studio": "Open a page on a run: translations, attention, heads, beam, training curves.",
+    "serve": "Answer translation requests over HTTP, as existing clients send them.",
     "export": "Write a run in the form of another program: CTranslate2, Hugging Face.",
     "import": "Make a run of a model that Hugging Face's transformers saved.",
     "show": "Sizes, parameters, scores and provenance of a run or a recipe.",

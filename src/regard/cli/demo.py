@@ -31,6 +31,7 @@ def demo(*, out: Path = Path("runs/demo")) -> None:
     attend(out, SENTENCE)
     say("What to try next:")
     for command in (
+        f"regard studio {out} --open",
         f'regard translate {out} "Marie a visité le Portugal en mai 1992."',
         f'regard translate {out} --n-best 3 "Est-ce que Jane habite à Paris ?"',
         f'regard attend {out} "{SENTENCE}" --png alignment.png',

@@ -205,14 +205,11 @@ def open_arrays(folder: Path, name: str, parts: Iterable[str]) -> Arrays:
             and all(kind in TYPES for kind in types.values())
             and all(type(count) is int and count >= 0 for count in counts.values())
         ):
+            arrays = {
+                part: mapped(folder / f"{name}.{part}", np.dtype(kind), counts[part])
+                for part, kind in types.items()
+            }
             for part, digest in digests.items():
                 check_content(folder / f"{name}.{part}", digest)
-            return Arrays(
-                about["facts"],
-                hashlib.sha256(content).hexdigest(),
-                {
-                    part: mapped(folder / f"{name}.{part}", np.dtype(kind), counts[part])
-                    for part, kind in types.items()
-                },
-            )
+            return Arrays(about["facts"], hashlib.sha256(content).hexdigest(), arrays)
     raise damaged(path, "not what regard writes")

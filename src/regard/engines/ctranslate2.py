@@ -15,7 +15,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from regard.engines import Engine
+from regard.engines import Engine, Stopped, never
 from regard.engines.batches import batches_by_length
 from regard.errors import RegardError, RequestError
 from regard.hypothesis import Hypothesis
@@ -66,6 +66,9 @@ class CTranslate2:
             intra_threads=1,
             max_queued_batches=-1,
         )
+        # Batches a call is cut into at least, so that no core waits; 1 for a program that calls
+        # from a thread for each core.
+        self.batches_a_call = 2 * own_cores()
 
     @classmethod
     def of_run(
@@ -93,19 +96,27 @@ class CTranslate2:
             return cls(kept, int8=int8, otherwise=otherwise)
 
     def search(
-        self, sources: Sequence[list[int]], prefixes: Sequence[list[int]], search: Search
+        self,
+        sources: Sequence[list[int]],
+        prefixes: Sequence[list[int]],
+        search: Search,
+        stopped: Stopped = never,
     ) -> list[list[Hypothesis]]:
         if (other := self._other(sources, prefixes, search)) is not None:
-            return other.search(sources, prefixes, search)
+            return other.search(sources, prefixes, search, stopped)
         outputs = self._outputs(sources, search)
         scored = self._scored(sources, outputs, search)
         return [sorted(each, key=lambda one: (not one.finished, -one.score)) for each in scored]
 
     def best(
-        self, sources: Sequence[list[int]], prefixes: Sequence[list[int]], search: Search
+        self,
+        sources: Sequence[list[int]],
+        prefixes: Sequence[list[int]],
+        search: Search,
+        stopped: Stopped = never,
     ) -> list[list[int]]:
         if (other := self._other(sources, prefixes, search)) is not None:
-            return other.best(sources, prefixes, search)
+            return other.best(sources, prefixes, search, stopped)
         ids = self._target_ids
         return [[ids[piece] for piece in each[0].pieces] for each in self._outputs(sources, search)]
 
@@ -171,8 +182,8 @@ class CTranslate2:
     def _batches(
         self, sources: Sequence[list[int]], limits: Sequence[int], search: Search
     ) -> Iterator[tuple[list[int], int]]:
-        """Rows with the limit of their batch; at least two batches a core, so that none waits."""
-        share = math.ceil(len(sources) / (2 * self._translator.num_translators))
+        """Rows with the limit of their batch."""
+        share = math.ceil(len(sources) / self.batches_a_call)
         sentences, hypotheses = BATCH[self._type]
         most = max(1, min(share, sentences, hypotheses // search.beam_size))
         for rows in batches_by_length([len(ids) + 1 for ids in sources], BATCH_PIECES, most):

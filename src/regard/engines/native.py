@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from regard.data.batch import batch_sources
 from regard.decode import filters
 from regard.decode.beam import beam
 from regard.decode.contract import Filter, Hypothesis, Step
 from regard.decode.sample import collect
+from regard.engines import Abandoned, Stopped, never
 from regard.engines.batches import batches_by_length
 from regard.search import Search
 from regard.text.tokenizer import Specials
@@ -37,21 +39,29 @@ class Native:
         self.specials = specials
 
     def search(
-        self, sources: Sequence[list[int]], prefixes: Sequence[list[int]], search: Search
+        self,
+        sources: Sequence[list[int]],
+        prefixes: Sequence[list[int]],
+        search: Search,
+        stopped: Stopped = never,
     ) -> list[list[Hypothesis]]:
-        return self._search(sources, prefixes, search, scored=True)
+        return self._search(sources, prefixes, search, stopped, scored=True)
 
     def best(
-        self, sources: Sequence[list[int]], prefixes: Sequence[list[int]], search: Search
+        self,
+        sources: Sequence[list[int]],
+        prefixes: Sequence[list[int]],
+        search: Search,
+        stopped: Stopped = never,
     ) -> list[list[int]]:
-        found = self._search(sources, prefixes, search, scored=False)
+        found = self._search(sources, prefixes, search, stopped, scored=False)
         return [hypotheses[0].tokens for hypotheses in found]
 
     def watched(
         self, source: list[int], prefix: list[int], search: Search, watch: Filter
     ) -> list[Hypothesis]:
         """The outputs of one source by beam search, each step of which is shown to `watch`."""
-        return self._search_batch([source], [prefix], search, scored=True, watch=watch)[0]
+        return self._search_batch([source], [prefix], search, never, scored=True, watch=watch)[0]
 
     def max_length(self, source: list[int], prefix: list[int], search: Search) -> int:
         """The most tokens of an output, END counted. It follows from its own source, so that no
@@ -65,13 +75,18 @@ class Native:
         sources: Sequence[list[int]],
         prefixes: Sequence[list[int]],
         search: Search,
+        stopped: Stopped,
         scored: bool,
     ) -> list[list[Hypothesis]]:
         """Searched in batches of like length, given in order."""
 
         def search_rows(rows: list[int]) -> list[list[Hypothesis]]:
             return self._search_batch(
-                [sources[row] for row in rows], [prefixes[row] for row in rows], search, scored
+                [sources[row] for row in rows],
+                [prefixes[row] for row in rows],
+                search,
+                stopped,
+                scored,
             )
 
         copies = search.beam_size if search.temperature is None else search.n_best
@@ -95,6 +110,7 @@ class Native:
         sources: list[list[int]],
         prefixes: list[list[int]],
         search: Search,
+        stopped: Stopped,
         scored: bool,
         watch: Filter | None = None,
     ) -> list[list[Hypothesis]]:
@@ -102,7 +118,7 @@ class Native:
         source, mask = batch_sources([np.array([*each, self.specials.end]) for each in sources])
         source, mask = source.to(device), mask.to(device)
         copies = 1 if search.temperature is None else search.n_best
-        step: Step[Any] = self.model.step  # each model has a state of its own
+        step = stoppable(self.model.step, stopped)  # each model has a state of its own
         state: Any = self.model.start(source, mask)
         limits = [
             self.max_length(ids, prefix, search)
@@ -145,6 +161,17 @@ class Native:
         )
         groups = [drawn[i : i + copies] for i in range(0, len(drawn), copies)]
         return [sorted(group, key=lambda each: -each.score) for group in groups]
+
+
+def stoppable(step: Step[Any], stopped: Stopped) -> Step[Any]:
+    """Steps as long as nobody says stop."""
+
+    def unless_stopped(tokens: Tensor, state: Any) -> tuple[Tensor, Any]:
+        if stopped():
+            raise Abandoned
+        return step(tokens, state)
+
+    return unless_stopped
 
 
 def side_by_side(work: Callable[[Task], Result], tasks: Sequence[Task]) -> list[Result]:

@@ -10,6 +10,7 @@ from torch import Tensor
 from regard.checkpoint import read_tensors
 from regard.errors import RunError
 from regard.evaluate.pairs import HeldOutPairs
+from regard.models import Recurrent, Transformer
 from regard.training import card
 from regard.training.alignment import SENTENCES, find_aligners
 from regard.training.events import Event, Finished, Note
@@ -40,6 +41,7 @@ def finish(judge: Judge, last: dict[str, Tensor]) -> Iterator[Event]:
     if isinstance(judge.held_out, HeldOutPairs):
         # The weights that were kept may be those of an earlier step.
         with state.model_with(read_tensors(run.model_path)[0]) as model:
+            assert isinstance(model, Transformer | Recurrent)  # what learns from pairs
             texts = judge.held_out.pairs
             aligners = find_aligners(recipe, model, run.tokenizers(), texts, SENTENCES)
     if aligners is not None:

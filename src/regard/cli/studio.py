@@ -1,0 +1,91 @@
+"""regard studio: look inside a run in the browser."""
+
+import secrets
+import socket
+import sys
+import webbrowser
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated
+from urllib.parse import urlencode
+
+from cyclopts import Parameter
+
+PORT = 8800
+
+
+def studio(
+    run: Path,
+    against: Path | None = None,
+    /,
+    *,
+    host: str = "127.0.0.1",
+    port: int | None = None,
+    token: str | None = None,
+    open_page: Annotated[bool, Parameter(name="--open")] = False,
+) -> None:
+    """Open a page on a run, or on two runs side by side. Ctrl-C closes it.
+
+    Parameters
+    ----------
+    run
+        A run folder, finished or still in training.
+    against
+        A second run folder: the same sentence through two models.
+    host
+        The address to answer at. Any but this machine's own needs a token.
+    port
+        The port to answer at; 0 takes a free one. Without it, 8800 or a free one.
+    token
+        What a visitor must know. Without it, an address that others can reach gets a new one.
+    open_page
+        Open the page in the browser.
+    """
+    import uvicorn
+
+    from regard.cli.display import results, say
+    from regard.errors import RequestError
+    from regard.studio.guard import LOOPBACK
+    from regard.studio.runs import OpenRun
+    from regard.studio.server import build_app
+
+    runs = [OpenRun(folder) for folder in (run, against) if folder is not None]
+    if token is None:
+        token = "" if host in LOOPBACK else secrets.token_urlsafe(16)
+    if not token and host not in LOOPBACK:
+        raise RequestError(f"--host {host}: others can reach it; give a --token that is not empty")
+    with listening(host, port) as listener:
+        address = f"http://{shown(host)}:{listener.getsockname()[1]}/"
+        address += f"?{urlencode({'token': token})}" if token else ""
+        results(address)
+        sys.stdout.flush()
+        say("The page is ready to be opened; Ctrl-C closes it.")
+        if open_page:
+            webbrowser.open(address)
+        config = uvicorn.Config(
+            build_app(runs, host, token), log_level="warning", timeout_graceful_shutdown=1
+        )
+        with suppress(KeyboardInterrupt):  # the usual way to close it
+            uvicorn.Server(config).run(sockets=[listener])
+
+
+def listening(host: str, port: int | None) -> socket.socket:
+    from regard.errors import RequestError
+
+    if port is not None and not 0 <= port <= 65535:
+        raise RequestError(f"--port {port}: choose one from 0 to 65535")
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, PORT if port is None else port), family=family)
+    except OSError as error:
+        if port is None:
+            return listening(host, 0)
+        raise RequestError(
+            f"{host}, port {port}: cannot be listened at ({error.strerror}); choose another --port"
+        ) from None
+
+
+def shown(host: str) -> str:
+    """The host as a browser on this machine can ask for it."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    return f"[{host}]" if ":" in host else host

@@ -1,0 +1,1 @@
+"""A translation server that existing clients already speak to."""

@@ -1,0 +1,77 @@
+"""The endpoints that DeepL's clients speak to, over the same service."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from regard.serve.endpoints import (
+    check_characters,
+    language_code,
+    required,
+    sound,
+    truth,
+)
+from regard.serve.languages import name
+from regard.serve.refusal import Refusal
+from regard.serve.service import Service, Wish
+
+Fields = Mapping[str, Any]
+# There is no quota; a number that clients take as one is asked for all the same.
+NO_QUOTA = 1_000_000_000_000
+
+
+async def translate(service: Service, fields: Fields) -> dict[str, Any]:
+    """POST /v2/translate"""
+    texts = fields.get("text")
+    texts = [texts] if isinstance(texts, str) else texts
+    if not isinstance(texts, list) or not texts:
+        raise Refusal(400, "Parameter 'text' not specified.")
+    if not all(isinstance(text, str) for text in texts):
+        raise Refusal(400, "Bad request. Reason: text must be a list of strings.")
+    if len(texts) > service.limits.texts:
+        raise Refusal(413, f"more than {service.limits.texts} texts at once")
+    check_characters(service, sum(map(len, texts)))
+    source = fields.get("source_lang")
+    wish = Wish(
+        texts=[sound(text) for text in texts],
+        source=language_code(service, required(fields, "source_lang")) if source else "auto",
+        target=language_code(service, required(fields, "target_lang")),
+        is_html=bool(fields.get("tag_handling")),
+        ignored_tags=tags(fields.get("ignore_tags")),
+    )
+    shown = []
+    for text, answer in zip(texts, await service.translate(wish), strict=True):
+        code = answer.detected.language if answer.detected else wish.source
+        entry: dict[str, Any] = {"detected_source_language": code.upper(), "text": answer.text}
+        if truth(fields.get("show_billed_characters")):
+            entry["billed_characters"] = len(text)
+        shown.append(entry)
+    return {"translations": shown}
+
+
+async def languages(service: Service, fields: Fields) -> list[dict[str, Any]]:
+    """GET /v2/languages"""
+    wanted = fields.get("type") or "source"
+    if wanted not in ("source", "target"):
+        raise Refusal(400, "Parameter 'type' is invalid. 'source' and 'target' are valid values.")
+    pairs = service.pairs
+    if wanted == "source":
+        return [{"language": code.upper(), "name": name(code)} for code in pairs.sources]
+    targets = sorted({pair.target for pair in pairs.pairs})
+    return [
+        {"language": code.upper(), "name": name(code), "supports_formality": False}
+        for code in targets
+    ]
+
+
+def usage(characters: int) -> dict[str, int]:
+    """GET /v2/usage: characters since the server started."""
+    return {"character_count": characters, "character_limit": NO_QUOTA}
+
+
+def tags(given: Any) -> frozenset[str]:
+    """Names of tags, as a list or with commas between them."""
+    if isinstance(given, str):
+        given = given.split(",")
+    if not isinstance(given, list):
+        return frozenset()
+    return frozenset(str(tag).strip().lower() for tag in given[:100])

@@ -1,0 +1,89 @@
+"""Language models and encoders beside the translators, under the names of their run folders."""
+
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from regard.errors import RequestError, RunError
+from regard.serve.refusal import Refusal
+
+if TYPE_CHECKING:
+    from regard.text_tasks.embedder import Embedder
+    from regard.text_tasks.writer import Writer, Writing
+
+WRITING = "language-model"
+READING = (WRITING, "masked-language-model", "classification", "tagging")
+
+
+@dataclass
+class LanguageModels:
+    writers: "dict[str, Writer]" = field(default_factory=dict)
+    embedders: "dict[str, Embedder]" = field(default_factory=dict)
+
+    def add(self, folder: Path) -> None:
+        """Load the run in a folder for all it can do."""
+        from regard.text_tasks.embedder import Embedder
+        from regard.text_tasks.writer import Writer
+
+        name = folder.resolve().name
+        if name in self.embedders:
+            raise RequestError(f"two runs are called {name}; rename the folder of one of them")
+        self.embedders[name] = Embedder.load(folder)
+        if task_of(folder) == WRITING:
+            self.writers[name] = Writer.load(folder)
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.embedders)
+
+    def writer(self, name: str) -> "Writer":
+        if name not in self.writers:
+            raise Refusal(404, f"no such language model here; {those_of(self.writers)}")
+        return self.writers[name]
+
+    def embedder(self, name: str) -> "Embedder":
+        if name not in self.embedders:
+            raise Refusal(404, f"no such encoder here; {those_of(self.embedders)}")
+        return self.embedders[name]
+
+
+def those_of(found: Sequence[str] | dict[str, "Writer"] | dict[str, "Embedder"]) -> str:
+    names = ", ".join(found)
+    return f"there are: {names}" if names else "start the server with the run of one"
+
+
+def task_of(folder: Path) -> str:
+    """As the recipe says it; read as plain data, since the schema of recipes loads PyTorch."""
+    try:
+        recipe = tomllib.loads((folder / "recipe.toml").read_text("utf-8"))
+    except OSError:
+        raise RunError(f"{folder}: not a run folder (it has no recipe.toml)") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise RunError(f"{folder}/recipe.toml: not valid TOML ({error})") from None
+    return str(recipe.get("task", "translation"))
+
+
+def until_stopped(pieces: Iterator[str], stops: Sequence[str]) -> Iterator[str]:
+    """Pieces of a text up to the first of some sequences, which may come in several pieces."""
+    held = ""
+    longest = max(map(len, stops), default=0)
+    for piece in pieces:
+        held += piece
+        found = [at for stop in stops if (at := held.find(stop)) >= 0]
+        if found:
+            yield held[: min(found)]
+            return
+        ready = len(held) - max(0, longest - 1)
+        if ready > 0:
+            yield held[:ready]
+            held = held[ready:]
+    if held:
+        yield held
+
+
+def written(
+    writer: "Writer", prompt: str, writing: "Writing", stops: Sequence[str]
+) -> Iterator[str]:
+    return until_stopped(writer.stream(prompt, writing), stops)

@@ -1,0 +1,64 @@
+"""Better translations that people suggest: kept as pairs to train on, and answered from."""
+
+import json
+import os
+import threading
+from pathlib import Path
+
+from regard.errors import RequestError
+from regard.serve.refusal import Refusal
+
+
+class Memory:
+    """A folder of files like suggestions.en-de.jsonl, a pair a line, only ever added to.
+
+    `regard train --pairs` reads such a file; its name tells the languages.
+    """
+
+    def __init__(self, folder: Path, most_bytes: int) -> None:
+        self._folder = folder
+        self._most_bytes = most_bytes
+        self._lock = threading.Lock()
+        self._pairs: dict[tuple[str, str, str], str] = {}
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            for path in sorted(folder.glob("suggestions.*-*.jsonl")):
+                self._read(path)
+        except OSError as error:
+            raise RequestError(
+                f"{folder}: suggestions cannot be kept here ({error.strerror}); choose a folder "
+                "that may be written to"
+            ) from None
+
+    def _read(self, path: Path) -> None:
+        for number, line in enumerate(path.read_bytes().split(b"\n"), start=1):
+            if not line.strip():
+                continue
+            try:
+                pair = json.loads(line)
+                key = (*pair["languages"], pair["source"])
+                self._pairs[key] = pair["target"]
+            except (ValueError, LookupError, TypeError):
+                raise RequestError(
+                    f"{path}:{number}: not a suggestion; mend or remove the line"
+                ) from None
+
+    def find(self, source: str, target: str, text: str) -> str | None:
+        """What was last suggested for exactly this text."""
+        return self._pairs.get((source, target, text))
+
+    def add(self, source: str, target: str, text: str, better: str) -> None:
+        """On the disk when this returns. The codes are those of loaded languages."""
+        pair = {"source": text, "target": better, "languages": [source, target]}
+        line = json.dumps(pair, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+        path = self._folder / f"suggestions.{source}-{target}.jsonl"
+        with self._lock:
+            if (path.stat().st_size if path.exists() else 0) + len(line) > self._most_bytes:
+                raise Refusal(403, "Suggestions are full on this server.")
+            handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+            try:
+                os.write(handle, line)
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+            self._pairs[source, target, text] = better

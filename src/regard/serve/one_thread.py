@@ -1,0 +1,56 @@
+"""Work that must not run twice at once: one thread does it, and few may wait for it."""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from regard.serve.refusal import Refusal
+
+Result = TypeVar("Result")
+MOST_WAITING = 32
+
+
+class OneThread:
+    def __init__(self, most_waiting: int = MOST_WAITING) -> None:
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix="one")
+        self._most_waiting = most_waiting
+        self._waiting = 0
+
+    async def run(self, work: Callable[..., Result], *arguments: Any) -> Result:
+        """What the work gives; it is never begun if nobody waits for it any more."""
+        if self._waiting >= self._most_waiting:
+            raise Refusal(503, "the server is busy; try again", 2)
+        self._waiting += 1
+        try:
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self._executor, work, *arguments)
+        finally:
+            self._waiting -= 1
+
+    async def stream(self, source: Callable[[], Iterator[Result]]) -> AsyncIterator[Result]:
+        """What an iterator gives, as it comes. It is left where it is when nobody asks on."""
+        loop = asyncio.get_running_loop()
+        arrived: asyncio.Queue[Result | None] = asyncio.Queue()
+        gone = threading.Event()
+
+        def work() -> None:
+            try:
+                for item in source():
+                    if gone.is_set():
+                        return
+                    loop.call_soon_threadsafe(arrived.put_nowait, item)
+            finally:
+                if not gone.is_set():
+                    loop.call_soon_threadsafe(arrived.put_nowait, None)
+
+        running = asyncio.ensure_future(self.run(work))
+        running.add_done_callback(lambda _: arrived.put_nowait(None))  # it may never have begun
+        try:
+            while (item := await arrived.get()) is not None:
+                yield item
+            await running
+        finally:
+            gone.set()
+            running.cancel()

@@ -1,0 +1,87 @@
+// Translate by hand, and see what a program would send and get. Everything that comes from a model
+// or a person is put in as text, never as markup.
+const at = (id) => document.getElementById(id);
+
+async function json(path, options) {
+  const response = await fetch(path, options);
+  const value = await response.json();
+  return { response, value };
+}
+
+function choose(select, entries, chosen) {
+  select.replaceChildren(...entries.map(({ code, name }) => new Option(name, code)));
+  if (entries.some(({ code }) => code === chosen)) select.value = chosen;
+}
+
+const { value: languages } = await json("languages");
+const { value: settings } = await json("frontend/settings");
+const sources = languages.filter(({ code, targets }) => targets.some((target) => target !== code));
+
+function showTargets() {
+  const from = at("source").value;
+  const reachable = new Set(
+    sources.filter(({ code }) => from === "auto" || code === from)
+      .flatMap(({ code, targets }) => targets.filter((target) => target !== code)),
+  );
+  const before = at("target").value || settings.language.target.code;
+  choose(at("target"), languages.filter(({ code }) => reachable.has(code)), before);
+}
+
+choose(at("source"), [{ code: "auto", name: "Detect" }, ...sources], settings.language.source.code);
+at("source").addEventListener("change", showTargets);
+showTargets();
+at("text").maxLength = settings.charLimit;
+at("keyLabel").hidden = !settings.keyRequired;
+fetch("studio/", { method: "HEAD" }).then((found) => { at("studio").hidden = !found.ok; }, () => {});
+
+function asked() {
+  const body = { q: at("text").value, source: at("source").value, target: at("target").value };
+  const alternatives = Number(at("alternatives").value);
+  if (alternatives) body.alternatives = alternatives;
+  if (settings.keyRequired) body.api_key = at("key").value;
+  return body;
+}
+
+function showRequest(body) {
+  const shown = { ...body, ...(body.api_key ? { api_key: "YOUR KEY" } : {}) };
+  const data = JSON.stringify(shown, null, 2).replaceAll("'", "'\\''");
+  at("request").textContent =
+    `curl ${new URL("translate", location.href)} \\\n  -H 'Content-Type: application/json' \\\n  -d '${data}'`;
+}
+
+async function translate(event) {
+  event.preventDefault();
+  const body = asked();
+  showRequest(body);
+  const begun = performance.now();
+  at("status").className = "";
+  at("status").textContent = "Translating…";
+  try {
+    const { response, value } = await json("translate", {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    at("response").textContent = JSON.stringify(value, null, 2);
+    if (!response.ok) throw new Error(value.error);
+    at("translation").textContent = value.translatedText;
+    const others = value.alternatives ?? [];
+    at("others").hidden = !others.length;
+    at("others").replaceChildren(...others.map((text) => {
+      const item = document.createElement("li");
+      item.textContent = text;
+      return item;
+    }));
+    at("status").textContent = `${Math.round(performance.now() - begun)} ms`;
+  } catch (error) {
+    at("status").className = "wrong";
+    at("status").textContent = error.message;
+  }
+}
+
+at("form").addEventListener("submit", translate);
+at("form").addEventListener("input", () => showRequest(asked()));
+at("text").addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) at("form").requestSubmit();
+});
+showRequest(asked());

@@ -1,0 +1,113 @@
+"""The loaded runs as language pairs, and the way from one language to another."""
+
+import json
+import re
+import tomllib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from regard.data.corpus import language_codes
+from regard.engines import EngineName
+from regard.errors import RequestError
+from regard.serve.languages import name
+from regard.serve.refusal import Refusal
+from regard.tasks import Translator
+
+# The languages of the corpora that come with the package.
+BUILTIN = {"phrasebook": ("fr", "en")}
+_NAMED = re.compile(r"([A-Za-z]{2,3}(?:[-_]\w+)?):([A-Za-z]{2,3}(?:[-_]\w+)?)=(.+)")
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A translator and its two languages."""
+
+    source: str
+    target: str
+    run: str
+    translator: Translator
+
+
+class Pairs:
+    """All pairs. Where none leads directly to a language, two that share a third do."""
+
+    def __init__(self, pairs: Sequence[Pair]) -> None:
+        self.pairs = tuple(pairs)
+        self._direct: dict[tuple[str, str], Pair] = {}
+        for pair in pairs:
+            other = self._direct.setdefault((pair.source, pair.target), pair)
+            if other is not pair:
+                raise RequestError(
+                    f"{other.run} and {pair.run} both translate {pair.source} to {pair.target}; "
+                    "serve one of them"
+                )
+        codes = [code for pair in pairs for code in (pair.source, pair.target)]
+        self.languages = sorted(set(codes))
+        self.sources = sorted({pair.source for pair in pairs})
+
+    def targets(self, source: str) -> list[str]:
+        """Where texts of a language can go, by one pair or two; itself among them."""
+        return [code for code in self.languages if code == source or self._find(source, code)]
+
+    def route(self, source: str, target: str) -> list[Pair]:
+        """The pairs to go through in order; none where there is nothing to translate."""
+        if source == target:
+            return []
+        found = self._find(source, target)
+        if not found:
+            raise Refusal(
+                400,
+                f"{name(target)} ({target}) is not available as a target language "
+                f"from {name(source)} ({source})",
+            )
+        return found
+
+    def _find(self, source: str, target: str) -> list[Pair]:
+        if direct := self._direct.get((source, target)):
+            return [direct]
+        for middle in sorted(self.languages, key=lambda code: (code != "en", code)):
+            first = self._direct.get((source, middle))
+            second = self._direct.get((middle, target))
+            if first and second:
+                return [first, second]
+        return []
+
+
+def load(
+    places: Sequence[str], engine: EngineName, int8: bool, say: Callable[[str], None]
+) -> Pairs:
+    """The pairs of run folders; `en:de=FOLDER` tells the languages of a run that does not."""
+    pairs = []
+    for place in places:
+        named = _NAMED.fullmatch(place)
+        folder = Path(named[3] if named else place)
+        translator = Translator.load(folder, engine=engine, int8=int8)
+        codes = (named[1], named[2]) if named else languages_of(folder)
+        if codes is None:
+            raise RequestError(
+                f"{folder}: does not say which languages it translates; "
+                f"write them before it, like en:de={folder}"
+            )
+        source, target = (code.replace("_", "-").lower() for code in codes)
+        if source == target:
+            raise RequestError(f"{folder}: from {source} to {source} there is nothing to translate")
+        pairs.append(Pair(source, target, folder.resolve().name, translator))
+        say(f"  {name(source)} → {name(target)}: {folder}, {type(translator.engine).__name__}")
+    return Pairs(pairs)
+
+
+def languages_of(folder: Path) -> tuple[str, str] | None:
+    """As the run tells them. Read as plain data, since the schema of recipes loads PyTorch."""
+    try:
+        told = json.loads((folder / "run.json").read_bytes()).get("languages")
+        if told:
+            return told[0], told[1]
+    except (OSError, ValueError, AttributeError, LookupError):
+        pass  # a run that is still training has no run.json
+    data = tomllib.loads((folder / "recipe.toml").read_text("utf-8"))["data"]
+    if languages := data.get("languages"):
+        return languages[0], languages[1]
+    if data.get("builtin"):
+        return BUILTIN.get(data["builtin"])
+    return language_codes([Path(file) for file in data["train"]])

@@ -1,0 +1,48 @@
+"""The log of a run, read on from where the page stopped reading."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+# What one answer reads at most; the page asks again at once while there is more.
+MOST_BYTES = 1 << 20
+
+
+def read_on(folder: Path, cursor: int) -> dict[str, Any]:
+    """Events after a place in log.jsonl, and the place to read on from.
+
+    A run that goes on from an earlier checkpoint cuts its log back: then all is read anew.
+    """
+    path = folder / "log.jsonl"
+    try:
+        size = path.stat().st_size
+        begin = cursor if 0 <= cursor <= size and ends_a_line(path, cursor) else 0
+        with path.open("rb") as file:
+            file.seek(begin)
+            data = file.read(MOST_BYTES)
+    except OSError:
+        return {"events": [], "cursor": 0, "anew": cursor != 0, "more": False}
+    whole = data[: data.rfind(b"\n") + 1]
+    events = []
+    for line in whole.splitlines():
+        try:
+            event = json.loads(line)
+        except ValueError:
+            continue  # a torn line, as a full disk leaves it
+        if isinstance(event, dict) and isinstance(event.get("step"), int):
+            events.append(event)
+    end = begin + len(whole)
+    return {
+        "events": events,
+        "cursor": end,
+        "anew": begin != cursor,
+        "more": len(data) < size - begin,
+    }
+
+
+def ends_a_line(path: Path, cursor: int) -> bool:
+    if cursor == 0:
+        return True
+    with path.open("rb") as file:
+        file.seek(cursor - 1)
+        return file.read(1) == b"\n"

@@ -1,0 +1,261 @@
+// The page as a whole: which view is shown, and what the keys do.
+
+import { button, h, replace } from "./dom.js";
+import { save } from "./frame.js";
+import { sentenceBar } from "./sentence.js";
+import { Session } from "./session.js";
+import { Store } from "./state.js";
+import { VIEWS } from "./views.js";
+
+const store = new Store();
+const session = new Session(store);
+const content = document.getElementById("content");
+const made = new Map();
+
+/** The views that the run has: a log of training can always be looked at. */
+function offered() {
+  const names = session.run?.views;
+  return names ? VIEWS.filter(([name]) => names.includes(name)) : VIEWS;
+}
+
+/** The view that is shown; each is made when it is first looked at. */
+function current() {
+  const views = offered();
+  const [name, title, make] = views.find(([each]) => each === store.state.view) ?? views[0];
+  if (!made.has(name)) made.set(name, make(session));
+  return { name, title, view: made.get(name) };
+}
+
+function show() {
+  const { name, title, view } = current();
+  const names = offered().map(([each]) => each);
+  for (const tab of document.querySelectorAll("#tabs a")) {
+    tab.hidden = !names.includes(tab.dataset.view);
+    if (tab.dataset.view === name) tab.setAttribute("aria-current", "page");
+    else tab.removeAttribute("aria-current");
+  }
+  document.title = `${title} · regard studio`;
+  document.body.dataset.view = name;
+  if (content.firstElementChild !== view.root) content.replaceChildren(view.root);
+  view.update();
+}
+
+function tabs() {
+  const nav = document.getElementById("tabs");
+  const links = VIEWS.map(([name, title]) =>
+    h(
+      "a",
+      {
+        href: `#view=${name}`,
+        "data-view": name,
+        on: {
+          click: (event) => {
+            event.preventDefault();
+            store.set({ view: name });
+          },
+        },
+      },
+      title,
+    ),
+  );
+  replace(nav, links);
+}
+
+function describeRuns() {
+  const chips = session.runs.map((run, number) =>
+    h(
+      "button",
+      {
+        type: "button",
+        class: `run run-${number}`,
+        "aria-pressed": String(number === store.state.run),
+        title: run.folder,
+        on: { click: () => store.set({ run: number, step: 0, prefix: [], typed: "", adopted: [], off: [] }) },
+      },
+      h("strong", {}, run.name),
+      h("span", { class: "muted" }, summary(run)),
+    ),
+  );
+  replace(document.getElementById("runs"), chips);
+  replace(document.getElementById("status"), ...statusText());
+}
+
+function summary(run) {
+  const sizes = run.model;
+  const shape =
+    run.kind === "transformer"
+      ? `Transformer ${sizes.encoder_layers}+${sizes.decoder_layers}, ${sizes.num_heads} heads`
+      : `${(sizes.cell ?? run.kind).toUpperCase()}${sizes.attention && sizes.attention !== "none" ? " with attention" : ""}`;
+  const bleu = run.validation?.bleu;
+  return [
+    run.languages?.join(" → "),
+    shape,
+    run.parameters && `${millions(run.parameters)} parameters`,
+    bleu !== undefined && bleu !== null && `BLEU ${bleu.toFixed(1)}`,
+  ]
+    .filter(Boolean)
+    .join(" · ");
+}
+
+function millions(count) {
+  return count >= 1e6 ? `${(count / 1e6).toFixed(1)} M` : `${Math.round(count / 1e3)} k`;
+}
+
+function statusText() {
+  if (session.problem) return [h("span", { class: "dot bad" }), session.problem];
+  const failed = session.runs.find((run) => run.status === "failed");
+  if (failed) return [h("span", { class: "dot bad" }), failed.problem];
+  if (session.runs.some((run) => run.status !== "ready")) {
+    return [h("span", { class: "dot busy" }), "Loading the model …"];
+  }
+  return [h("span", { class: "dot good" }), "Ready"];
+}
+
+const KEYS = [
+  ["[  ]", "view before, view after"],
+  ["/", "type a sentence"],
+  ["← ↑ → ↓", "move in a matrix, a tree or a row of tokens"],
+  ["Space, Esc", "hold a cell, let go"],
+  ["Enter", "open: the numbers of a cell, the alternatives of a token"],
+  ["j  k", "layer down, up"],
+  ["h  l", "head left, right"],
+  ["1 … 9", "switch a head of this layer off or on"],
+  ["0", "all heads on"],
+  ["w", "words or pieces"],
+  ["r", "rows by the token predicted or read"],
+  ["b", "the beam"],
+  ["e", "export this view as SVG"],
+  ["?", "these keys"],
+];
+
+function help() {
+  const dialog = document.getElementById("keys");
+  replace(
+    dialog,
+    h("h2", { id: "keys-title" }, "Keys"),
+    h(
+      "dl",
+      {},
+      KEYS.map(([key, meaning]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, meaning)]),
+    ),
+    button("Close", () => dialog.close(), { autofocus: true }),
+  );
+  dialog.showModal();
+}
+
+function turn(by) {
+  const views = offered();
+  const at = views.findIndex(([name]) => name === current().name);
+  store.set({ view: views[(at + by + views.length) % views.length][0] });
+}
+
+function switchHead(number) {
+  const { kind, layer, off } = store.state;
+  const heads = session.result.trace?.heads[kind]?.[Math.max(0, layer)] ?? 0;
+  if (number === 0) store.set({ off: [] });
+  else if (number <= heads) {
+    const name = `${kind}.${Math.max(0, layer)}.${number - 1}`;
+    store.set({ off: off.includes(name) ? off.filter((each) => each !== name) : [...off, name] });
+  }
+}
+
+function move(layers, heads) {
+  const counts = session.result.trace?.heads[store.state.kind];
+  if (!counts?.length) return;
+  const clamp = (value, most) => Math.min(most - 1, Math.max(0, value));
+  const layer = clamp(Math.max(0, store.state.layer) + layers, counts.length);
+  const head = clamp(Math.max(heads ? 0 : store.state.head, store.state.head) + heads, counts[layer]);
+  store.set({ layer, head: heads || store.state.head >= 0 ? head : store.state.head });
+}
+
+const ACTIONS = {
+  "?": help,
+  "[": () => turn(-1),
+  "]": () => turn(1),
+  "/": () => document.getElementById("source").focus(),
+  b: () => store.set({ view: "beam" }),
+  e: () => save(current().view, "SVG"),
+  w: () => store.set({ words: !store.state.words, row: -1, col: -1 }),
+  r: () => store.set({ label: store.state.label === "read" ? "predicts" : "read" }),
+  j: () => move(1, 0),
+  k: () => move(-1, 0),
+  h: () => move(0, -1),
+  l: () => move(0, 1),
+};
+
+function keys(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+  if (
+    event.target.closest("input:not([type=radio], [type=checkbox], [type=range]), textarea, select, dialog")
+  )
+    return;
+  const action = /^\d$/.test(event.key) ? () => switchHead(Number(event.key)) : ACTIONS[event.key];
+  if (!action) return;
+  event.preventDefault();
+  action();
+}
+
+function theme() {
+  const root = document.documentElement;
+  try {
+    const kept = localStorage.getItem("theme");
+    if (kept === "dark" || kept === "light") root.dataset.theme = kept;
+  } catch {
+    // A browser that keeps nothing follows the system.
+  }
+  document.getElementById("theme").addEventListener("click", () => {
+    const dark = getComputedStyle(root).getPropertyValue("--is-dark").trim() === "1";
+    root.dataset.theme = dark ? "light" : "dark";
+    try {
+      localStorage.setItem("theme", root.dataset.theme);
+    } catch {
+      // As above.
+    }
+    repaint();
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
+}
+
+/** Canvases do not follow a change of colours by themselves. */
+function repaint() {
+  made.clear();
+  show();
+}
+
+/** Begin with a sentence of the run, so that there is something to look at. */
+function firstSentence() {
+  const example = session.run?.views.includes("translate") ? session.run.examples[0]?.source : "";
+  if (!store.state.text && example) store.set({ text: example });
+}
+
+theme();
+tabs();
+// The hash of the address is the state of the page, so this link cannot be left to the browser.
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  content.focus();
+});
+document.getElementById("help").addEventListener("click", help);
+document.addEventListener("keydown", keys);
+const bar = sentenceBar(session, document.getElementById("sentence"));
+show();
+store.listen((names) => {
+  if (names.has("run")) describeRuns();
+  bar.update();
+  show();
+});
+session.addEventListener("runs", () => {
+  describeRuns();
+  firstSentence();
+  session.refresh();
+  bar.update();
+  show();
+});
+for (const name of ["grow", "result"]) {
+  session.addEventListener(name, () => {
+    bar.update();
+    current().view.update();
+  });
+}
+session.watchRuns();
+performance.mark("interactive");

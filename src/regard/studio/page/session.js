@@ -1,0 +1,168 @@
+// What the server has said about the sentence in the state, for each run.
+
+import * as api from "./api.js";
+
+const ASKED_ANEW = [
+  "text",
+  "prefix",
+  "typed",
+  "adopted",
+  "beam",
+  "penalty",
+  "step",
+  "run",
+  "view",
+  "against",
+];
+const CHANGES = ["off", "by"];
+
+/** Events: "runs" when their description changed, "grow" while a search goes on, "result". */
+export class Session extends EventTarget {
+  constructor(store) {
+    super();
+    this.store = store;
+    this.runs = [];
+    this.results = [];
+    store.listen((names) => {
+      if ([...ASKED_ANEW, ...CHANGES].some((name) => names.has(name))) this.refresh();
+    });
+  }
+
+  get state() {
+    return this.store.state;
+  }
+
+  get run() {
+    return this.runs[this.state.run] ?? this.runs[0];
+  }
+
+  /** What is known of the sentence in the run that is looked at. */
+  get result() {
+    return this.results[Math.min(this.state.run, this.runs.length - 1)] ?? EMPTY;
+  }
+
+  tell(name) {
+    this.dispatchEvent(new Event(name));
+  }
+
+  /** Ask what runs there are, again and again until their models are loaded. */
+  async watchRuns() {
+    for (;;) {
+      try {
+        this.runs = (await api.get("api/runs?begin")).runs;
+        this.problem = "";
+      } catch (error) {
+        this.problem = error.message;
+      }
+      this.tell("runs");
+      const settled = this.runs.every((run) => run.status === "ready");
+      // A run in training has new checkpoints and samples now and then.
+      if (this.runs.length && settled && this.runs.every((run) => run.finished)) return;
+      const slow = this.problem || settled || this.runs.some((run) => run.status === "failed");
+      await new Promise((resolve) => setTimeout(resolve, slow ? 5000 : 300));
+    }
+  }
+
+  /** Which models the sentence goes through: the chosen one, or two where they are compared. A
+   * single run is compared with itself at an earlier step.
+   */
+  wanted() {
+    const { run, step, view, against } = this.state;
+    const own = { slot: Math.min(run, this.runs.length - 1), run: Math.min(run, this.runs.length - 1), step };
+    if (view !== "compare") return [own];
+    if (this.runs.length > 1) return [own, { slot: 1 - own.slot, run: 1 - own.slot, step: 0 }];
+    const earlier = against || this.runs[0].checkpoints[0];
+    return earlier ? [own, { slot: 1, run: 0, step: earlier }] : [own];
+  }
+
+  refresh() {
+    if (!this.run?.views.includes("translate")) return;
+    for (const { slot, run, step } of this.wanted()) {
+      const question = this.question(slot, run, step);
+      const key = JSON.stringify(question);
+      if (this.results[slot]?.key !== key) this.ask(slot, question, key);
+    }
+  }
+
+  /** All that an answer depends on. What was done to one model is not done to the other. */
+  question(slot, run, step) {
+    const { text, prefix, typed, adopted, beam, penalty } = this.state;
+    const { beam_size, length_penalty } = this.runs[run];
+    const own = slot === Math.min(this.state.run, this.runs.length - 1);
+    return {
+      model: { run, step },
+      changes: own ? this.changes() : {},
+      sentence: {
+        text,
+        prefix: own ? prefix : [],
+        typed: own ? typed : "",
+        beam_size: beam || beam_size,
+        length_penalty: penalty < 0 ? length_penalty : penalty,
+      },
+      adopted: own ? adopted : [],
+    };
+  }
+
+  changes() {
+    const { off, by } = this.state;
+    return off.length ? { off, by } : {};
+  }
+
+  async ask(slot, question, key) {
+    this.results[slot]?.stop.abort();
+    const stop = new AbortController();
+    const last = this.results[slot];
+    const before = last?.busy ? last.before : last;
+    const result = { key, question, stop, busy: true, problem: "", growing: [], before, layers: new Map() };
+    this.results[slot] = result;
+    this.tell("grow");
+    try {
+      if (question.sentence.text.trim()) await this.fill(result, question, stop.signal);
+    } catch (error) {
+      if (stop.signal.aborted) return;
+      if (!(error instanceof api.Problem)) console.error(error);
+      result.problem = error.message;
+    }
+    result.busy = false;
+    result.before = null;
+    this.tell("result");
+  }
+
+  async fill(result, { model, changes, sentence, adopted }, signal) {
+    const grow = (pieces) => {
+      result.growing = pieces;
+      this.tell("grow");
+    };
+    result.translation = await api.translate({ ...model, ...changes, ...sentence }, grow, signal);
+    const { source, outputs } = result.translation;
+    const best = outputs[0]?.ids ?? [];
+    result.pair = { ...model, ...changes, source: source.ids, output: adopted.length ? adopted : best };
+    result.trace = await api.ask("trace", result.pair, signal);
+    result.usual = null;
+    if (Object.keys(changes).length) {
+      // What the model said before it was changed, and what it thinks of that now.
+      const usual = await api.translate({ ...model, ...sentence }, () => {}, signal);
+      const output = usual.outputs[0];
+      const now = await api.ask("trace", { ...result.pair, output: output.ids }, signal);
+      const then = await api.ask("trace", { ...model, source: source.ids, output: output.ids }, signal);
+      result.usual = { output, now: total(now), then: total(then), trace: then };
+    }
+  }
+
+  /** The weights of a layer for a result, fetched once. */
+  layer(result, kind, layer) {
+    const key = `${kind}.${layer}`;
+    if (!result.layers.has(key)) {
+      const found = api.layer({ ...result.pair, kind, layer }, result.stop.signal);
+      found.catch(() => result.layers.delete(key));
+      result.layers.set(key, found);
+    }
+    return result.layers.get(key);
+  }
+}
+
+export function total(trace) {
+  return trace.steps.reduce((sum, step) => sum + step.log_probability, 0);
+}
+
+const EMPTY = { busy: false, problem: "", growing: [], layers: new Map() };

@@ -1,0 +1,101 @@
+// What is being looked at, as one flat object that fits into the address of the page.
+
+export const DEFAULTS = Object.freeze({
+  view: "translate",
+  text: "",
+  run: 0,
+  step: 0, // of a checkpoint; 0 is the run's own weights
+  prefix: [], // pieces the output was made to begin with
+  typed: "", // and words after them
+  adopted: [], // pieces of an output chosen instead of the search's best
+  beam: 0, // 0 is the run's own
+  penalty: -1, // likewise
+  kind: "cross",
+  layer: -1, // -1 is the head that aligns best, -2 the mean of all, -3 the rollout
+  head: -1, // -1 is the mean of the layer
+  words: true,
+  label: "auto", // of rows: "predicts", "read", or as suits the head
+  scale: "fixed",
+  specials: true,
+  mass: 100,
+  off: [], // heads, "cross.0.3"
+  by: "zero",
+  row: -1,
+  col: -1,
+  smooth: 0.6,
+  log: false,
+  against: 0, // the checkpoint a single run is compared with
+  shuffle: 1, // which of the orders of the words is tried
+});
+
+/** The state in a hash; what it does not name, or names wrongly, is as by default. */
+export function parse(hash) {
+  const given = new URLSearchParams(hash.replace(/^#/, ""));
+  const state = { ...DEFAULTS };
+  for (const [name, usual] of Object.entries(DEFAULTS)) {
+    if (!given.has(name)) continue;
+    const value = read(given.get(name), usual);
+    if (value !== undefined) state[name] = value;
+  }
+  return state;
+}
+
+function read(text, usual) {
+  if (Array.isArray(usual)) {
+    const parts = text === "" ? [] : text.split(",");
+    return parts.every((part) => /^\d+$/.test(part)) ? parts.map(Number) : parts;
+  }
+  if (typeof usual === "boolean") return text === "1";
+  if (typeof usual === "number") {
+    const value = Number(text);
+    return Number.isFinite(value) ? value : undefined;
+  }
+  return text;
+}
+
+/** The hash of a state: only what differs from the usual. */
+export function format(state) {
+  const given = new URLSearchParams();
+  for (const [name, usual] of Object.entries(DEFAULTS)) {
+    const value = state[name];
+    if (String(value) === String(usual)) continue;
+    given.set(name, typeof value === "boolean" ? (value ? "1" : "0") : String(value));
+  }
+  const text = given.toString();
+  return text ? `#${text}` : "";
+}
+
+/** The one state of the page. Listeners hear the names that changed. */
+export class Store {
+  constructor() {
+    this.state = parse(location.hash);
+    this.listeners = [];
+    addEventListener("popstate", () => this.adopt());
+    addEventListener("hashchange", () => this.adopt());
+  }
+
+  adopt() {
+    this.change(parse(location.hash));
+  }
+
+  listen(listener) {
+    this.listeners.push(listener);
+  }
+
+  /** Change some of it. A change of view is a step back in the browser's history. */
+  set(patch) {
+    const moved = "view" in patch && patch.view !== this.state.view;
+    const next = { ...this.state, ...patch };
+    const address = location.pathname + format(next);
+    if (moved) history.pushState(null, "", address);
+    else history.replaceState(null, "", address);
+    this.change(next);
+  }
+
+  change(next) {
+    const before = this.state;
+    this.state = next;
+    const names = Object.keys(DEFAULTS).filter((name) => String(before[name]) !== String(next[name]));
+    if (names.length) for (const listener of this.listeners) listener(new Set(names));
+  }
+}

@@ -1,0 +1,84 @@
+// Tables of numbers, tinted by their size and sign; a copy of a cell has all digits.
+
+import { css, ink, isDark, shade, table as colourTable } from "./colour.js";
+import { button, h, replace } from "./dom.js";
+
+export function digits(value) {
+  if (value === -Infinity) return "−∞";
+  const size = Math.abs(value);
+  const text =
+    size !== 0 && size < 0.0005 ? size.toExponential(1) : size >= 1000 ? size.toFixed(0) : size.toFixed(4);
+  return (value < 0 ? "−" : "") + text;
+}
+
+export function number(value, most, { signed = true, strong = false } = {}) {
+  const properties = {
+    class: strong ? "number strong" : "number",
+    "data-value": value,
+    title: String(value),
+  };
+  if (!most) return h("td", properties, digits(value));
+  const colour = colourTable(isDark(), signed)[shade(value, most, signed)];
+  return h("td", { ...properties, style: { background: css(colour), color: ink(colour) } }, digits(value));
+}
+
+export function largest(...lists) {
+  return Math.max(1e-9, ...lists.flat().map(Math.abs));
+}
+
+/** Rows of long vectors, the first numbers of each until all are asked for. */
+export function vectors(rows, { first = 8, dims = "d" } = {}) {
+  const box = h("div", { class: "vectors" });
+  const width = Math.max(...rows.map(({ values }) => values.length));
+  let all = width <= first;
+  const most = largest(...rows.filter((each) => !each.plain).map(({ values }) => values));
+  function draw() {
+    const shown = all ? width : first;
+    replace(
+      box,
+      h(
+        "div",
+        { class: "scroll", tabindex: 0, role: "region", "aria-label": "Numbers" },
+        h(
+          "table",
+          { class: "numbers" },
+          h(
+            "thead",
+            {},
+            h(
+              "tr",
+              {},
+              h("td", {}),
+              Array.from({ length: shown }, (_, at) => h("th", { scope: "col" }, `${dims}${at + 1}`)),
+              h("td", {}),
+            ),
+          ),
+          h(
+            "tbody",
+            {},
+            rows.map(({ name, values, sum, strong }) =>
+              h(
+                "tr",
+                {},
+                h("th", { scope: "row" }, name),
+                values.slice(0, shown).map((value) => number(value, most, { strong })),
+                h("td", { class: "sum" }, sum ?? (all ? "" : "…")),
+              ),
+            ),
+          ),
+        ),
+      ),
+      width > first &&
+        button(
+          all ? "fewer" : `all ${width} numbers`,
+          () => {
+            all = !all;
+            draw();
+          },
+          { class: "quiet" },
+        ),
+    );
+  }
+  draw();
+  return box;
+}

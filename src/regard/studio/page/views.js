@@ -1,0 +1,23 @@
+// The views, in the order of the tabs: [name, title, function that makes one].
+
+import { alignment } from "./views/alignment.js";
+import { beam } from "./views/beam.js";
+import { compare } from "./views/compare.js";
+import { heads } from "./views/heads.js";
+import { numbers } from "./views/numbers.js";
+import { positions } from "./views/positions.js";
+import { text } from "./views/text.js";
+import { training } from "./views/training.js";
+import { translate } from "./views/translate.js";
+
+export const VIEWS = [
+  ["translate", "Translate", translate],
+  ["text", "Text", text],
+  ["alignment", "Alignment", alignment],
+  ["heads", "Heads", heads],
+  ["numbers", "Numbers", numbers],
+  ["beam", "Beam", beam],
+  ["training", "Training", training],
+  ["positions", "Positions", positions],
+  ["compare", "Compare", compare],
+];

@@ -1,0 +1,333 @@
+// Alignment: who looks at whom, as the matrix of the papers.
+
+import { button, h, redraw, replace, segmented, select, slider, toggle } from "../dom.js";
+import { heading, inks, legend } from "../frame.js";
+import { KINDS, bestHead, cellOf, choice, chosenWeights, rowLabel, sides, spec } from "../labelled.js";
+import { Matrix } from "../matrix.js";
+import { summary } from "../weights.js";
+
+const REASONS = {
+  encoder: "Each row is a source token; its weights say which source tokens its new vector is a mean of.",
+  decoder:
+    "Each row is a position of the output; the triangle above is masked, since nothing may look ahead.",
+  cross:
+    "Each row is an output token; its weights say which source tokens the model looked at to predict it.",
+};
+
+export function alignment(session) {
+  const { store } = session;
+  let drawn = "";
+  let shown = null;
+  const controls = h("div", { class: "controls" });
+  const readout = h("div", { class: "readout", "aria-live": "polite" });
+  const explain = h("p", { class: "muted small" });
+  const matrix = new Matrix({
+    label: "Attention weights",
+    point: (row, col) => say(row, col),
+    lock: (row, col) =>
+      store.set({ row: row < 0 ? -1 : shown.rowPiece[row], col: col < 0 ? -1 : shown.colPiece[col] }),
+    open: (row, col) => openNumbers(row, col),
+  });
+  const tableBox = h("div", {
+    class: "table-box",
+    tabindex: 0,
+    role: "region",
+    "aria-label": "Weights as a table",
+    hidden: true,
+  });
+  let asTable = false;
+
+  const view = {
+    name: "alignment",
+    root: h("div", {}),
+    caption: () =>
+      `${store.state.kind} attention, ${choice(store.state, session.result.trace).title}: ${session.result.trace.source.text}`,
+    update,
+    scene: () => (shown ? matrix.scene(inks()) : null),
+    table: () => (shown ? matrix.table() : null),
+    matrix,
+  };
+  replace(
+    view.root,
+    heading(
+      view,
+      "Alignment",
+      "Dark cells: this output token was predicted while looking at that source token. Attention shows where information came from, not yet why.",
+    ),
+    controls,
+    h(
+      "div",
+      { class: "matrix-and-side" },
+      h("div", { class: "matrix-box" }, matrix.element, tableBox),
+      h("aside", { class: "side-panel" }, readout, explain),
+    ),
+  );
+
+  async function update() {
+    const { result } = session;
+    const { state } = store;
+    if (!result.trace) {
+      if (!result.busy) replace(readout, h("p", { class: "muted" }, "Type a sentence to see its matrix."));
+      return;
+    }
+    const relevant = ["kind", "layer", "head", "words", "label", "scale", "specials", "mass"];
+    const key = [result.key, ...relevant.map((name) => state[name])].join("|");
+    if (key === drawn) return;
+    drawn = key;
+    drawControls(result.trace);
+    const chosen = choice(state, result.trace);
+    if (!chosen.layers.length) {
+      shown = null;
+      replace(readout, h("p", { class: "muted" }, "This model has no such attention."));
+      return;
+    }
+    const weights = await chosenWeights(session, result, state, chosen);
+    if (key !== drawn) return;
+    shown = spec(weights, state, result.trace);
+    matrix.locked = cellOf(shown, result.trace, state);
+    matrix.show(shown);
+    drawSide(weights, result.trace, chosen);
+    say(...matrix.locked);
+    drawTable();
+  }
+
+  function drawControls(trace) {
+    const { state } = store;
+    const kinds = KINDS.filter(([kind]) => trace.heads[kind]?.length);
+    redraw(
+      controls,
+      JSON.stringify([state.kind, trace.heads[state.kind]]),
+      kinds.length > 1 &&
+        segmented("Attention", kinds, state.kind, (kind) =>
+          store.set({ kind, layer: -1, head: -1, row: -1, col: -1 }),
+        ),
+      select(
+        "Weights",
+        headOptions(state, trace),
+        `${state.layer}.${state.layer < 0 ? -1 : state.head}`,
+        (value) => {
+          const [layer, head] = value.split(".").map(Number);
+          store.set({ layer, head });
+        },
+      ),
+      segmented(
+        "Tokens",
+        [
+          [true, "Words"],
+          [false, "Pieces"],
+        ],
+        state.words,
+        (words) => store.set({ words }),
+      ),
+      state.kind !== "encoder" &&
+        segmented(
+          "Row is",
+          [
+            ["predicts", "predicted", "The token this position predicts"],
+            ["read", "read", "The token this position has just read: one earlier"],
+          ],
+          rowLabel(state, trace),
+          (label) => store.set({ label }),
+        ),
+      segmented(
+        "Colour",
+        [
+          ["fixed", "0 to 1"],
+          ["row", "row’s largest"],
+        ],
+        state.scale,
+        (scale) => store.set({ scale }),
+      ),
+      toggle(
+        "ends",
+        state.specials,
+        (specials) => store.set({ specials }),
+        "Without them the rest of each row is scaled to sum to 1",
+      ),
+      slider("Largest", {
+        min: 20,
+        max: 100,
+        step: 5,
+        value: state.mass,
+        shown: (value) => (value === 100 ? "all" : `${value} %`),
+        change: (mass) => store.set({ mass }),
+      }),
+      toggle("as table", asTable, (on) => {
+        asTable = on;
+        drawTable();
+      }),
+    );
+  }
+
+  function drawSide(weights, trace, chosen) {
+    const { state } = store;
+    const [, cols] = sides(state.kind, trace, rowLabel(state, trace));
+    const special = new Set(
+      cols.pieces.flatMap((piece, at) => (cols.wordOf[at] < 0 || /^\p{P}+$/u.test(piece) ? [at] : [])),
+    );
+    const { entropy, sunk } = summary(weights, special);
+    const named = bestHead(trace);
+    replace(
+      explain,
+      h("span", {}, `Shown: ${chosen.title}. `),
+      REASONS[state.kind],
+      h(
+        "span",
+        {},
+        ` A row spreads over ${(2 ** entropy).toFixed(1)} tokens on average; ${(100 * sunk).toFixed(0)} % of the weight lies on ends and punctuation, where heads rest when they have nothing to do.`,
+      ),
+      state.kind === "cross" &&
+        named &&
+        state.layer === -1 &&
+        h(
+          "span",
+          {},
+          ` Compared with word alignments found without any network, it errs least of all heads: error rate ${named.aer.toFixed(2)}, sharpness ${named.sharpness.toFixed(2)}.`,
+        ),
+      state.kind === "cross" && ranking(trace.aligners),
+      legend("0", state.scale === "fixed" ? "1" : "row’s largest"),
+    );
+  }
+
+  /** The heads and means by how well they align words. */
+  function ranking(scores) {
+    if (!scores.length) return null;
+    const name = ({ layer, head }) =>
+      layer === null
+        ? "mean of all"
+        : head === null
+          ? `layer ${layer + 1}, mean`
+          : `layer ${layer + 1}, head ${head + 1}`;
+    return h(
+      "details",
+      {},
+      h("summary", {}, "All heads by how well they align"),
+      h(
+        "ol",
+        { class: "ranking" },
+        scores.map((each) =>
+          h(
+            "li",
+            {},
+            button(
+              name(each),
+              () => store.set({ layer: each.layer ?? -2, head: each.head ?? -1, label: each.reading }),
+              { class: "plain" },
+            ),
+            h(
+              "span",
+              { class: "muted" },
+              ` ${each.reading === "read" ? "as read, " : ""}error ${each.aer.toFixed(2)}, sharpness ${each.sharpness.toFixed(2)}`,
+            ),
+          ),
+        ),
+      ),
+    );
+  }
+
+  function say(row, col) {
+    if (!shown) return;
+    if (row < 0 || row >= shown.rows || col < 0 || col >= shown.cols) {
+      replace(readout, h("p", { class: "muted" }, "Point at a cell; click to hold it."));
+      return;
+    }
+    const line = Array.from(shown.data.subarray(row * shown.cols, (row + 1) * shown.cols));
+    const best = line
+      .map((value, at) => [value, at])
+      .sort((a, b) => b[0] - a[0])
+      .slice(0, 4);
+    replace(
+      readout,
+      h(
+        "p",
+        { class: "big" },
+        h("bdi", {}, shown.rowLabels[row]),
+        h("span", { class: "muted" }, " looks at "),
+        h("bdi", {}, shown.colLabels[col]),
+      ),
+      h("p", { class: "value", "data-value": line[col] }, line[col].toFixed(4)),
+      h(
+        "ol",
+        { class: "mini" },
+        best.map(([value, at]) =>
+          h(
+            "li",
+            { class: at === col ? "taken" : "" },
+            h("bdi", {}, shown.colLabels[at]),
+            h("span", { class: "bar" }, h("span", { style: { width: `${100 * Math.min(1, value)}%` } })),
+            h("span", { class: "share" }, value.toFixed(2)),
+          ),
+        ),
+      ),
+      button("The numbers behind it", () => openNumbers(row, col), { class: "link" }),
+    );
+  }
+
+  function openNumbers(row, col) {
+    if (row < 0) return;
+    const { layers, head } = choice(store.state, session.result.trace);
+    store.set({
+      view: "numbers",
+      row: shown.rowPiece[row],
+      col: shown.colPiece[col],
+      layer: layers.at(-1),
+      head: Math.max(0, head),
+    });
+  }
+
+  function drawTable() {
+    matrix.element.hidden = asTable;
+    tableBox.hidden = !asTable;
+    replace(tableBox);
+    if (!asTable || !shown) return;
+    const [head, ...rows] = matrix.table();
+    const cell = (value) => h("td", {}, value.toFixed(3));
+    tableBox.append(
+      h(
+        "table",
+        { class: "weights" },
+        h("caption", { class: "muted" }, view.caption()),
+        h(
+          "thead",
+          {},
+          h(
+            "tr",
+            {},
+            h("td", {}),
+            head.slice(1).map((label) => h("th", { scope: "col" }, label)),
+          ),
+        ),
+        h(
+          "tbody",
+          {},
+          rows.map(([label, ...values]) => h("tr", {}, h("th", { scope: "row" }, label), values.map(cell))),
+        ),
+      ),
+    );
+  }
+
+  return view;
+}
+
+/** Every head, the means, and the one that is named, as options of a list. */
+export function headOptions(state, trace) {
+  const counts = trace.heads[state.kind];
+  const named = state.kind === "cross" ? bestHead(trace) : null;
+  const options = [
+    [
+      "-1.-1",
+      named
+        ? `Layer ${named.layer + 1}, head ${named.head + 1}: aligns best`
+        : `Layer ${Math.max(0, counts.length - 2) + 1}, mean (usual)`,
+    ],
+  ];
+  if (counts.reduce((sum, count) => sum + count, 0) > 1) options.push(["-2.-1", "Mean of all"]);
+  if (state.kind !== "cross" && counts.length > 1) options.push(["-3.-1", "Rollout through all layers"]);
+  for (const [layer, heads] of counts.entries()) {
+    if (heads > 1) options.push([`${layer}.-1`, `Layer ${layer + 1}, mean`]);
+    for (let head = 0; head < heads; head += 1) {
+      options.push([`${layer}.${head}`, `Layer ${layer + 1}, head ${head + 1}`]);
+    }
+  }
+  return options;
+}

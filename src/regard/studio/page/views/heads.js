@@ -1,0 +1,356 @@
+// Heads: all of them as small maps; switch some off and see what the model says without them.
+
+import { ask } from "../api.js";
+import { Chart } from "../chart.js";
+import { RUN_COLOURS, isDark } from "../colour.js";
+import { wordDiff } from "../diff.js";
+import { button, h, redraw, replace, segmented } from "../dom.js";
+import { heading, legend, moved, stacked } from "../frame.js";
+import { KINDS, spec } from "../labelled.js";
+import { Matrix } from "../matrix.js";
+import { fixed } from "../pieces.js";
+import { smallScene, thumbnail } from "../thumbnail.js";
+import { headOf, summary } from "../weights.js";
+
+const WAYS = [
+  ["zero", "silent", "A head that is off says nothing: its output is zero"],
+  ["uniform", "even", "A head that is off attends evenly to everything"],
+  ["mean", "average", "A head that is off says what it says on average over held-out sentences"],
+];
+
+export function heads(session) {
+  const { store } = session;
+  let drawn = "";
+  let layers = [];
+  let worth = null;
+  let asked = "";
+  let previewed = null;
+  const controls = h("div", { class: "controls" });
+  const grid = h("div", { class: "head-grid" });
+  const title = h("h3", {});
+  const facts = h("p", { class: "muted small" });
+  const effect = h("div", { class: "effect", "aria-live": "polite" });
+  const curve = h("div", {});
+  const matrix = new Matrix({ label: "Weights of one head", open: openNumbers });
+
+  const view = {
+    name: "heads",
+    root: h("div", {}),
+    caption: () => `${store.state.kind} attention, all heads`,
+    update,
+    scene,
+    table,
+  };
+  replace(
+    view.root,
+    heading(
+      view,
+      "Heads",
+      "Each small map is one head. Point to see it large, click to stay with it, and untick it to switch it off in the model.",
+    ),
+    controls,
+    h(
+      "div",
+      { class: "heads-layout" },
+      h("div", { class: "head-grid-box" }, grid, legend("0", "1")),
+      h("div", { class: "head-detail" }, effect, title, facts, matrix.element, curve),
+    ),
+  );
+
+  async function update() {
+    const { result } = session;
+    const { state } = store;
+    if (!result.trace) return;
+    const counts = result.trace.heads[state.kind];
+    if (!counts?.length) {
+      drawControls(result.trace);
+      replace(grid, h("p", { class: "muted" }, "This model has no such attention."));
+      return;
+    }
+    askWorth();
+    const key = [
+      result.key,
+      state.kind,
+      state.layer,
+      state.head,
+      state.words,
+      state.label,
+      state.by,
+      state.row,
+    ].join("|");
+    if (key === drawn) return;
+    drawn = key;
+    drawControls(result.trace);
+    drawEffect(result);
+    const found = await Promise.all(counts.map((_, layer) => session.layer(result, state.kind, layer)));
+    if (key !== drawn) return;
+    layers = found;
+    drawGrid(result);
+    preview(...chosen());
+  }
+
+  function chosen() {
+    const { layer, head } = store.state;
+    return [Math.max(0, Math.min(layer, layers.length - 1)), Math.max(0, head)];
+  }
+
+  /** How much each head matters, where it was measured. */
+  async function askWorth() {
+    const { run, step } = store.state;
+    if (asked === `${run}|${step}`) return;
+    asked = `${run}|${step}`;
+    worth = step ? null : (await ask("importance", { run })).found;
+    if (!worth || !view.root.isConnected) return;
+    drawGrid(session.result);
+    drawCurve();
+  }
+
+  function drawControls(trace) {
+    const { state } = store;
+    const kinds = KINDS.filter(([kind]) => trace.heads[kind]?.length);
+    redraw(
+      controls,
+      null,
+      segmented("Attention", kinds, state.kind, (kind) =>
+        store.set({ kind, layer: 0, head: 0, row: -1, col: -1 }),
+      ),
+      segmented(
+        "Tokens",
+        [
+          [true, "Words"],
+          [false, "Pieces"],
+        ],
+        state.words,
+        (words) => store.set({ words }),
+      ),
+      segmented("Off is", WAYS, state.by, (by) => store.set({ by })),
+      button("All on", () => store.set({ off: [] }), { disabled: !state.off.length }),
+    );
+  }
+
+  function drawGrid({ trace }) {
+    if (!layers.length || !trace) return;
+    const { state } = store;
+    const most = Math.max(...layers.map((layer) => layer.heads));
+    grid.style.setProperty("--columns", most);
+    const [at, head] = chosen();
+    redraw(
+      grid,
+      null,
+      layers.map((layer, number) => [
+        h("div", { class: "layer-name muted" }, `Layer ${number + 1}`),
+        Array.from({ length: most }, (_, each) =>
+          each < layer.heads
+            ? cell(layer, number, each, number === at && each === head, state, trace)
+            : h("div"),
+        ),
+      ]),
+    );
+  }
+
+  function cell(layer, number, head, isChosen, state, trace) {
+    const name = `${state.kind}.${number}.${head}`;
+    const off = state.off.includes(name);
+    const value = worth?.heads.find(
+      (each) => each.part === state.kind && each.layer === number && each.head === head,
+    );
+    const box = h("input", {
+      type: "checkbox",
+      checked: !off,
+      "aria-label": `Head ${head + 1} of layer ${number + 1} on`,
+      on: { change: () => flip(name) },
+    });
+    return h(
+      "div",
+      { class: `head ${off ? "off" : ""} ${isChosen ? "chosen" : ""}` },
+      h(
+        "button",
+        {
+          type: "button",
+          class: "thumb",
+          "aria-pressed": String(isChosen),
+          "aria-label": `Show head ${head + 1} of layer ${number + 1}`,
+          on: {
+            click: () => store.set({ layer: number, head }),
+            dblclick: () => keepOnly(number, head),
+            pointerenter: () => preview(number, head),
+            pointerleave: () => preview(...chosen()),
+            focus: () => preview(number, head),
+          },
+        },
+        thumbnail(spec(headOf(layer, head), { ...state, mass: 100, specials: true, scale: "fixed" }, trace)),
+      ),
+      h(
+        "label",
+        { class: "head-name" },
+        box,
+        ` ${head + 1}`,
+        value &&
+          h(
+            "span",
+            { class: "worth", title: `BLEU without it: ${value.bleu.toFixed(1)}` },
+            loss(value.bleu - worth.bleu),
+          ),
+      ),
+    );
+  }
+
+  function flip(name) {
+    const { off } = store.state;
+    store.set({ off: off.includes(name) ? off.filter((each) => each !== name) : [...off, name] });
+  }
+
+  /** The other heads of its layer off; or all on again when they are. */
+  function keepOnly(layer, head) {
+    const { kind, off } = store.state;
+    const others = Array.from(
+      { length: layers[layer].heads },
+      (_, each) => `${kind}.${layer}.${each}`,
+    ).filter((_, each) => each !== head);
+    const alone = others.every((name) => off.includes(name));
+    const rest = off.filter((name) => !name.startsWith(`${kind}.${layer}.`));
+    store.set({ layer, head, off: alone ? rest : [...rest, ...others] });
+  }
+
+  function preview(layer, head) {
+    const { result } = session;
+    if (!layers[layer] || !result.trace || head >= layers[layer].heads) return;
+    if (previewed === `${drawn}|${layer}.${head}`) return;
+    previewed = `${drawn}|${layer}.${head}`;
+    const weights = headOf(layers[layer], head);
+    const { state } = store;
+    matrix.show({
+      ...spec(weights, { ...state, mass: 100, specials: true, scale: "fixed" }, result.trace),
+      most: 34,
+    });
+    const ends = new Set([state.kind === "decoder" ? 0 : weights.cols - 1]);
+    const { entropy, sunk } = summary(weights, ends);
+    const name = `${state.kind}.${layer}.${head}`;
+    replace(
+      title,
+      `Layer ${layer + 1}, head ${head + 1}`,
+      state.off.includes(name) && " (off)",
+      h("span", { class: "muted code", title: "Its name on the command line, counted from 0" }, ` ${name}`),
+    );
+    const alone =
+      layers[layer].heads > 1 &&
+      button("Keep only this head of its layer", () => keepOnly(layer, head), { class: "link" });
+    replace(
+      facts,
+      `Spreads over ${(2 ** entropy).toFixed(1)} tokens on average, ${(100 * sunk).toFixed(0)} % on the ${state.kind === "decoder" ? "start" : "end"}. `,
+      alone,
+    );
+  }
+
+  function drawEffect(result) {
+    const { usual, trace } = result;
+    if (!usual) {
+      replace(
+        effect,
+        h("p", { class: "muted" }, "All heads are on. Untick one: the model translates again without it."),
+      );
+      return;
+    }
+    const change = usual.now - usual.then;
+    const same = usual.output.text === trace.output.text;
+    replace(
+      effect,
+      h("h3", {}, same ? "The translation stays the same" : "The translation changes"),
+      h(
+        "p",
+        { class: "diff", dir: "auto" },
+        wordDiff(usual.output.words, trace.output.words).map(({ kind, words }) =>
+          h({ same: "span", gone: "del", new: "ins" }[kind], {}, `${words.join(" ")} `),
+        ),
+      ),
+      h(
+        "p",
+        { class: "small" },
+        "Log-probability of the first translation: ",
+        h("strong", { "data-change": change }, `${fixed(usual.then)} → ${fixed(usual.now)}`),
+        h("span", { class: "muted" }, ` (${times(change)})`),
+      ),
+    );
+  }
+
+  function drawCurve() {
+    if (!worth?.curve?.length || curve.children.length) return;
+    const points = worth.curve.map((each) => [each.kept, each.bleu]).sort((a, b) => a[0] - b[0]);
+    const chart = new Chart({
+      title: "BLEU against heads kept",
+      point: (at) => chart.point(at),
+      pick: () => {},
+    });
+    replace(curve, chart.element);
+    chart.show({
+      series: [{ name: "BLEU", colour: RUN_COLOURS[isDark() ? "dark" : "light"][0], points, dots: true }],
+      last: points.at(-1)[0],
+      marks: [],
+    });
+  }
+
+  function openNumbers(row, col) {
+    if (row < 0 || !matrix.spec) return;
+    const [layer, head] = chosen();
+    store.set({
+      view: "numbers",
+      layer,
+      head,
+      row: matrix.spec.rowPiece[row],
+      col: matrix.spec.colPiece[col],
+    });
+  }
+
+  function scene() {
+    const { trace } = session.result;
+    if (!layers.length || !trace) return null;
+    const size = 120;
+    const rows = layers.map((layer) => {
+      const items = [];
+      for (let head = 0; head < layer.heads; head += 1) {
+        const shown = spec(
+          headOf(layer, head),
+          { ...store.state, mass: 100, specials: true, scale: "fixed" },
+          trace,
+        );
+        items.push(...smallScene(shown, size).map((item) => moved(item, 8 + head * (size + 12), 0)));
+      }
+      return { width: 8 + layer.heads * (size + 12), height: size, items };
+    });
+    return stacked(
+      rows,
+      layers.map((_, at) => `Layer ${at + 1}`),
+    );
+  }
+
+  function table() {
+    const { trace } = session.result;
+    if (!layers.length || !trace) return null;
+    const rows = [["kind", "layer", "head", "row", "column", "weight"]];
+    layers.forEach((layer, number) => {
+      for (let head = 0; head < layer.heads; head += 1) {
+        const shown = spec(headOf(layer, head), { ...store.state, mass: 100, specials: true }, trace);
+        shown.rowLabels.forEach((row, at) =>
+          shown.colLabels.forEach((col, to) =>
+            rows.push([store.state.kind, number + 1, head + 1, row, col, shown.data[at * shown.cols + to]]),
+          ),
+        );
+      }
+    });
+    return rows;
+  }
+
+  return view;
+}
+
+function loss(change) {
+  return `${change > 0 ? "+" : "−"}${Math.abs(change).toFixed(1)}`;
+}
+
+function times(change) {
+  if (Math.abs(change) < 0.005) return "as likely as before";
+  const factor = Math.exp(Math.abs(change));
+  if (factor < 1.05) return "nearly as likely as before";
+  const shown = factor >= 1000 ? factor.toExponential(0) : factor.toPrecision(2);
+  return change < 0 ? `${shown} times less likely` : `${shown} times more likely`;
+}

@@ -1,0 +1,84 @@
+"""What the page may ask, checked before anything is done about it."""
+
+from typing import Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from regard.errors import RequestError
+
+# Pieces of a sentence: more is neither pleasant to look at nor quick to compute.
+LONGEST = 512
+
+Ids = list[int]
+Part = Literal["encoder", "decoder", "cross"]
+
+
+class Asked(BaseModel):
+    """Which model is asked: a run, at a step of its training (0 for the run's own weights)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    run: int = Field(0, ge=0)
+    step: int = Field(0, ge=0)
+
+
+class Changed(Asked):
+    """What is done to the model before it answers."""
+
+    off: list[str] = Field(default=[], max_length=1_000)  # heads like "cross.1.3"
+    by: Literal["zero", "mean", "uniform"] = "zero"
+    positions: bool = True
+
+
+class Sentence(Changed):
+    text: str = Field(max_length=20_000)
+    prefix: Ids = Field(default=[], max_length=LONGEST)  # pieces the output begins with
+    typed: str = Field(default="", max_length=1_000)  # words that come after them
+    beam_size: int = Field(5, ge=1, le=32)
+    length_penalty: float = Field(1.0, ge=0, le=10)
+
+
+class Pair(Changed):
+    """A source and an output as pieces, both without END."""
+
+    source: Ids = Field(max_length=LONGEST)
+    output: Ids = Field(max_length=LONGEST)
+
+
+class Layer(Pair):
+    kind: Part
+    layer: int = Field(ge=0)
+
+
+class Weight(Layer):
+    head: int = Field(ge=0)
+    query: int = Field(ge=0)
+    key: int = Field(ge=0)
+
+
+class Text(Asked):
+    """For runs that do not translate."""
+
+    text: str = Field(max_length=20_000)
+    prefix: Ids = Field(default=[], max_length=LONGEST)  # pieces that a continuation begins with
+    more: int = Field(24, ge=1, le=200)  # pieces to continue a text by
+
+
+class TextLayer(Text):
+    layer: int = Field(ge=0)
+
+
+class Length(Asked):
+    length: int = Field(ge=2, le=LONGEST)
+
+
+Request = TypeVar("Request", bound=Asked)
+
+
+def checked(kind: type[Request], values: object) -> Request:
+    try:
+        return kind.model_validate(values)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False)[0]
+        where = ".".join(map(str, first["loc"])) or "request"
+        raise RequestError(f"{where}: {first['msg']}; reload the page") from None

@@ -1,0 +1,227 @@
+"""Runs as the page sees them: described at once from their files, their models loaded behind."""
+
+import json
+import threading
+import tomllib
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from regard.errors import RegardError, RequestError, RunError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from regard.inspect.heads import Head
+    from regard.inspect.maps import Maps
+    from regard.tasks import Translator
+
+# Models kept in memory for each run: the run's own and the checkpoints looked at last.
+MODELS = 3
+# How much of the end of a log is read for its last samples.
+TAIL_BYTES = 1 << 18
+# What can be looked at of a run, by its task; the log of any.
+VIEWS = {
+    "translation": (
+        *("translate", "alignment", "heads", "numbers", "beam", "training", "positions"),
+        "compare",
+    ),
+    "language-model": ("text", "training"),
+    "masked-language-model": ("text", "training"),
+    "classification": ("text", "training"),
+    "tagging": ("text", "training"),
+}
+LOG_VIEWS = ("training",)
+SHOWN = (
+    *("encoder_layers", "decoder_layers", "d_model", "d_ff", "num_heads", "positions"),
+    *("cell", "attention"),
+)
+
+
+class OpenRun:
+    """A run folder, its model loaded in a thread once somebody looks at it."""
+
+    def __init__(self, folder: Path) -> None:
+        if not folder.is_dir():
+            raise RunError(f"{folder}: no such run folder; `regard train` makes one")
+        if not (folder / "recipe.toml").is_file():
+            raise RunError(f"{folder}: not a run folder (it has no recipe.toml)")
+        self.folder = folder
+        self.task = str(read_recipe(folder / "recipe.toml").get("task", "translation"))
+        self.status = "waiting"
+        self.problem = ""
+        self._tried = -1
+        self._lock = threading.RLock()
+        self._begun = threading.Lock()
+        self._models: dict[tuple[int, int], Any] = {}
+        # What was computed last and may be asked for again; for whoever holds a translator.
+        self.maps: tuple[str, Maps] | None = None
+        self.means: dict[int, dict[Head, Tensor]] = {}
+        self.text_maps: tuple[str, list[Tensor]] | None = None
+
+    def describe(self) -> dict[str, Any]:
+        """What the files say, without PyTorch."""
+        recipe = read_recipe(self.folder / "recipe.toml")
+        info = read_json(self.folder / "run.json")
+        sizes = recipe.get("model", {})
+        return {
+            "name": self.folder.name,
+            "folder": str(self.folder),
+            "status": self.status,
+            "problem": self.problem,
+            "task": self.task,
+            "views": list(VIEWS.get(self.task, LOG_VIEWS)),
+            "kind": sizes.get("kind", "transformer"),
+            "model": {name: sizes[name] for name in SHOWN if name in sizes},
+            "beam_size": recipe.get("decode", {}).get("beam_size", 5),
+            "length_penalty": recipe.get("decode", {}).get("length_penalty", 1.0),
+            "languages": info.get("languages"),
+            "parameters": info.get("parameters"),
+            "step": info.get("step"),
+            "steps": recipe.get("train", {}).get("steps"),
+            "finished": bool(info),
+            "validation": info.get("validation"),
+            "checkpoints": self.checkpoints(),
+            "examples": samples(self.folder / "log.jsonl"),
+        }
+
+    def checkpoints(self) -> list[int]:
+        names = (path.stem.removeprefix("step-") for path in self.folder.glob("training/step-*"))
+        return sorted({int(name) for name in names if name.isdecimal()})
+
+    def begin(self) -> None:
+        """Load the model in a thread, once; again only when there are other weights."""
+        with self._begun:
+            if self.task not in VIEWS:
+                self.status = "ready"  # a log needs no model
+            if self.status not in ("waiting", "failed"):
+                return
+            written = self._written()
+            if not written:
+                self.status = "failed"
+                self.problem = f"{self.folder}: no trained weights yet; they come with validation"
+            if not written or written == self._tried:
+                return
+            self.status, self._tried = "loading", written
+        threading.Thread(target=self._load, name=f"load {self.folder.name}", daemon=True).start()
+
+    def _written(self) -> int:
+        """When the weights were written: a run in training writes better ones now and then."""
+        try:
+            return (self.folder / "model.safetensors").stat().st_mtime_ns
+        except OSError:
+            return 0
+
+    def _load(self) -> None:
+        try:
+            with self.opened():
+                self.status = "ready"
+        except RegardError as error:
+            self.problem, self.status = str(error), "failed"
+        except Exception as error:
+            self.problem, self.status = f"{self.folder}: {error}", "failed"
+            raise
+
+    @contextmanager
+    def opened(self, step: int = 0) -> Iterator[Any]:
+        """The task of a checkpoint, or of the run, for one caller at a time: looking inside a model
+        changes for a moment how it answers.
+        """
+        with self._lock:
+            yield self._opened(step)
+
+    @contextmanager
+    def translator(self, step: int = 0) -> "Iterator[Translator]":
+        if self.task != "translation":
+            raise RequestError(f"{self.folder}: this run does not translate; reload the page")
+        with self.opened(step) as found:
+            yield found
+
+    def _opened(self, step: int) -> Any:
+        if step and step not in self.checkpoints():
+            raise RequestError(f"{self.folder}: there is no checkpoint of step {step}")
+        written = 0 if step else self._written()
+        if (step, written) not in self._models:
+            while len(self._models) >= MODELS:
+                del self._models[next(iter(self._models))]
+            self._models[step, written] = load(self.folder, self.task, step)
+            self.maps, self.text_maps, self.means = None, None, {}
+        return self._models[step, written]
+
+
+def load(folder: Path, task: str, step: int) -> Any:
+    """The task of a run, with the weights of a step."""
+    found = load_task(folder, task)
+    if step:
+        from regard.checkpoint import Run, load_weights
+
+        run = Run.open(folder)
+        path = run.checkpoint_path(step)
+        tensors, _ = run.load_checkpoint(path)
+        # What a run validates is the moving average, where it keeps one.
+        group = "average/" if any(name.startswith("average/") for name in tensors) else "weight/"
+        kept = {
+            name.removeprefix(group): tensor
+            for name, tensor in tensors.items()
+            if name.startswith(group)
+        }
+        model = found.labels.model if hasattr(found, "labels") else found.model
+        load_weights(model, kept, path)
+    return found
+
+
+def load_task(folder: Path, task: str) -> Any:
+    match task:
+        case "language-model":
+            from regard.text_tasks.writer import Writer
+
+            return Writer.load(folder)
+        case "masked-language-model":
+            from regard.text_tasks.filler import Filler
+
+            return Filler.load(folder)
+        case "classification" | "tagging":
+            from regard.text_tasks.labelling import Classifier, Tagger
+
+            return Classifier.load(folder) if task == "classification" else Tagger.load(folder)
+        case _:
+            from regard.tasks import Translator
+
+            return Translator.load(folder)
+
+
+def read_recipe(path: Path) -> dict[str, Any]:
+    """As plain data: the schema names models, and models need PyTorch."""
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise RunError(f"{path}: cannot be read ({error})") from None
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def samples(log: Path) -> list[dict[str, str]]:
+    """Sources with references and outputs of the last validation."""
+    try:
+        with log.open("rb") as file:
+            file.seek(max(0, file.seek(0, 2) - TAIL_BYTES))
+            lines = deque(file)
+    except OSError:
+        return []
+    while lines:
+        line = lines.pop()
+        if b'"samples"' in line:
+            try:
+                found = json.loads(line)["samples"]
+                return [{name: str(value) for name, value in each.items()} for each in found]
+            except (ValueError, KeyError, TypeError, AttributeError):
+                continue
+    return []

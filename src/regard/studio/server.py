@@ -1,0 +1,195 @@
+"""The studio over HTTP: the page, and the questions it asks."""
+
+import asyncio
+import json
+import threading
+from collections.abc import AsyncIterator, Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from regard.errors import RegardError, RequestError
+from regard.studio.guard import Guard
+from regard.studio.metrics import read_on
+from regard.studio.requests import (
+    Asked,
+    Layer,
+    Length,
+    Pair,
+    Sentence,
+    Text,
+    TextLayer,
+    Weight,
+    checked,
+)
+from regard.studio.runs import OpenRun
+
+PAGE = Path(__file__).parent / "page"
+LARGEST_BODY = 1 << 20
+
+
+def build_app(runs: Sequence[OpenRun], host: str = "127.0.0.1", token: str = "") -> Starlette:
+    """The whole application. Nothing here loads PyTorch before a page asks for a model."""
+    routes = [
+        Route("/api/runs", described, methods=["GET"]),
+        Route("/api/metrics", metrics, methods=["GET"]),
+        Route("/api/translate", translated, methods=["POST"]),
+        Route("/api/layer", layer, methods=["POST"]),
+        Route("/api/text_layer", layer, methods=["POST"]),
+        Route("/api/{question}", answered, methods=["POST"]),
+        Mount("/", StaticFiles(directory=PAGE, html=True)),
+    ]
+    app = Starlette(
+        routes=routes,
+        middleware=[Middleware(Guard, host=host, token=token)],
+        exception_handlers={RegardError: refused},
+    )
+    app.state.runs = list(runs)
+    return app
+
+
+async def refused(request: Request, error: Exception) -> Response:
+    return JSONResponse({"error": str(error)}, 400)
+
+
+def run_of(request: Request, number: int) -> OpenRun:
+    runs: list[OpenRun] = request.app.state.runs
+    if number >= len(runs):
+        raise RequestError(f"there is no run {number + 1}; reload the page")
+    return runs[number]
+
+
+async def body(request: Request) -> object:
+    """JSON alone, which no form of another page can send."""
+    if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+        raise RequestError("the request is not JSON; send application/json")
+    data = b""
+    async for chunk in request.stream():
+        data += chunk
+        if len(data) > LARGEST_BODY:
+            raise RequestError("the request is too large; send at most a megabyte")
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError):
+        raise RequestError("the request is not valid JSON") from None
+
+
+async def described(request: Request) -> Response:
+    """All runs at once. Asking is what begins to load them, so the page is painted before."""
+    runs: list[OpenRun] = request.app.state.runs
+    if "begin" in request.query_params:
+        for run in runs:
+            run.begin()
+    return JSONResponse({"runs": [await run_in_threadpool(run.describe) for run in runs]})
+
+
+async def metrics(request: Request) -> Response:
+    try:
+        run, after = (int(request.query_params.get(name, "0")) for name in ("run", "after"))
+    except ValueError:
+        raise RequestError("run and after are whole numbers; reload the page") from None
+    found = await run_in_threadpool(read_on, run_of(request, abs(run)).folder, after)
+    return JSONResponse(found)
+
+
+Answer = Callable[[OpenRun, Any], dict[str, Any]]
+
+
+def questions() -> dict[str, tuple[type[Asked], Answer]]:
+    """What may be asked by its name; the answers need PyTorch."""
+    from regard.studio import endpoints, texts
+
+    return {
+        "text": (Text, texts.text),
+        "trace": (Pair, endpoints.trace),
+        "weight": (Weight, endpoints.weight),
+        "tree": (Sentence, endpoints.tree),
+        "positions": (Length, endpoints.positions),
+        "importance": (Asked, endpoints.importance),
+    }
+
+
+async def answered(request: Request) -> Response:
+    name, values = request.path_params["question"], await body(request)
+
+    def work() -> dict[str, Any]:
+        found = questions().get(name)
+        if found is None:
+            raise RequestError(f"there is nothing called {name} to ask for; reload the page")
+        kind, answer = found
+        asked = checked(kind, values)
+        return answer(run_of(request, asked.run), asked)
+
+    return JSONResponse(await run_in_threadpool(work))
+
+
+async def layer(request: Request) -> Response:
+    """The weights of a layer as they are in memory: float32, little-endian, row by row."""
+    values = await body(request)
+
+    def work() -> tuple[bytes, list[int]]:
+        if request.url.path.endswith("text_layer"):
+            from regard.studio.texts import text_layer
+
+            of_text = checked(TextLayer, values)
+            weights = text_layer(run_of(request, of_text.run), of_text)
+        else:
+            from regard.studio import endpoints
+
+            asked = checked(Layer, values)
+            weights = endpoints.layer(run_of(request, asked.run), asked)
+        return weights.numpy().astype("<f4").tobytes(), list(weights.shape)
+
+    data, shape = await run_in_threadpool(work)
+    headers = {"X-Shape": ",".join(map(str, shape))}
+    return Response(data, media_type="application/octet-stream", headers=headers)
+
+
+class Left(Exception):
+    """The page no longer waits for the answer."""
+
+
+async def translated(request: Request) -> Response:
+    """Lines of JSON: the best hypothesis as it grows, then everything about the outputs."""
+    asked = checked(Sentence, await body(request))
+    run = run_of(request, asked.run)
+    return StreamingResponse(growing(run, asked), media_type="application/x-ndjson")
+
+
+async def growing(run: OpenRun, asked: Sentence) -> AsyncIterator[bytes]:
+    loop, lines = asyncio.get_running_loop(), asyncio.Queue[dict[str, Any]]()
+    left = threading.Event()
+
+    def tell(line: dict[str, Any]) -> None:
+        if left.is_set():
+            raise Left
+        loop.call_soon_threadsafe(lines.put_nowait, line)
+
+    def work() -> None:
+        from regard.studio.endpoints import translate
+
+        try:
+            tell({"done": translate(run, asked, lambda pieces: tell({"pieces": pieces}))})
+        except Left:
+            pass
+        except RegardError as error:
+            tell({"error": str(error)})
+
+    task = asyncio.ensure_future(run_in_threadpool(work))
+    # What goes wrong otherwise is raised here as well, after the lines before it.
+    task.add_done_callback(lambda _: lines.put_nowait({}))
+    try:
+        while line := await lines.get():
+            yield json.dumps(line, ensure_ascii=False).encode() + b"\n"
+            if "pieces" not in line:
+                break
+        await task
+    finally:
+        left.set()

@@ -1,0 +1,159 @@
+"""Tiny models with random weights, and servers over them that listen on this machine."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+import torch
+import uvicorn
+
+from regard.checkpoint import Run, weights
+from regard.models import build as build_model
+from regard.recipe import parse
+from regard.serve import server
+from regard.serve.app import build
+from regard.serve.keys import Key, Keys, digest
+from regard.serve.limits import Limits
+from regard.serve.metrics import Metrics
+from regard.serve.server import Settings, bound, build_service, configuration
+from regard.serve.service import Service
+from regard.tasks import Translator
+from regard.text.tokenizer import END, Tokenizer, Tokenizers
+
+LETTERS = ["the cat sleeps. a dog eats the bone, we like big red apples! jo quiz vex?"]
+
+
+def tiny_run(folder: Path, source: str, target: str, seed: int) -> Path:
+    """A run of random weights: what it says means nothing, but it always says the same."""
+    recipe = parse(
+        {
+            "data": {
+                "train": ["a.x", "a.y"],
+                "languages": [source, target],
+                "max_length": 40,
+            },
+            "tokenizer": {"kind": "character", "vocabulary_size": 300},
+            "model": {
+                "encoder_layers": 1,
+                "decoder_layers": 1,
+                "d_model": 16,
+                "d_ff": 16,
+                "num_heads": 2,
+                "dropout": 0.0,
+            },
+            "decode": {"beam_size": 3, "max_length_ratio": 0.5},
+        },
+        "test",
+    )
+    tokenizer = Tokenizer.train(LETTERS, kind="character", vocabulary_size=300)
+    torch.manual_seed(seed)
+    model: Any = build_model(recipe.model, len(tokenizer), len(tokenizer))
+    spelled = [i for i, p in enumerate(tokenizer.pieces(range(len(tokenizer)))) if p[:3] == "<0x"]
+    with torch.no_grad():
+        model.target_embedding.weight *= 3
+        model.output.weight[END, 0] = 2.0
+        model.output.weight[spelled] = 0.0  # letters, not bytes
+    folder.mkdir(parents=True)
+    run = Run(folder)
+    run.save_recipe(recipe)
+    run.save_tokenizers(Tokenizers(tokenizer, tokenizer))
+    run.save_model(weights(model), step=1)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """fr → en, en → fr and en → de, so that fr → de goes through en."""
+    folder = tmp_path_factory.mktemp("runs")
+    pairs = [("fr", "en"), ("en", "fr"), ("en", "de")]
+    return {
+        f"{source}-{target}": tiny_run(folder / f"{source}-{target}", source, target, seed)
+        for seed, (source, target) in enumerate(pairs)
+    }
+
+
+@dataclass
+class Live:
+    """A server that listens, and the service it answers from."""
+
+    url: str
+    service: Service
+    client: httpx2.Client
+    metrics: Metrics
+    port: int
+    server: uvicorn.Server = field(repr=False)
+
+    def translator(self, source: str, target: str) -> Translator:
+        (pair,) = self.service.pairs.route(source, target)
+        return pair.translator
+
+    def post(self, path: str, **values: Any) -> httpx2.Response:
+        return self.client.post(path, json=values)
+
+
+Start = Callable[..., Live]
+
+
+@pytest.fixture(scope="session")
+def loaded_once() -> Iterator[None]:
+    """Servers share what takes long to load and never changes."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("Detector", "load"):
+            slow, kept = getattr(server, name), {}
+
+            def once(what: Any, *others: Any, slow: Any = slow, kept: dict[Any, Any] = kept) -> Any:
+                if tuple(what) not in kept:
+                    kept[tuple(what)] = slow(what, *others)
+                return kept[tuple(what)]
+
+            patch.setattr(server, name, once)
+        yield
+
+
+@pytest.fixture(scope="session")
+def start(runs: dict[str, Path], loaded_once: None) -> Iterator[Start]:
+    """Start a server with other limits, keys or suggestions; all of them end with the tests."""
+    begun: list[tuple[Live, threading.Thread]] = []
+
+    def begin(
+        limits: Limits | None = None,
+        secrets: dict[str, str] | None = None,
+        more_runs: tuple[Path, ...] = (),
+        **others: Any,
+    ) -> Live:
+        places = tuple(map(str, (*runs.values(), *more_runs)))
+        settings = Settings(places, port=0, limits=limits or Limits(), **others)
+        metrics = Metrics()
+        service = build_service(settings, metrics, lambda line: None)
+        keys = Keys([Key(digest(secret), name) for secret, name in (secrets or {}).items()])
+        listening = uvicorn.Server(configuration(build(service, keys, metrics), settings))
+        listener = bound("127.0.0.1", 0)
+        port = listener.getsockname()[1]
+        thread = threading.Thread(target=listening.run, kwargs={"sockets": [listener]}, daemon=True)
+        thread.start()
+        deadline = time.monotonic() + 60
+        while not listening.started and time.monotonic() < deadline:
+            time.sleep(0.01)
+        url = f"http://127.0.0.1:{port}"
+        client = httpx2.Client(base_url=url, timeout=60, trust_env=False)
+        live = Live(url, service, client, metrics, port, listening)
+        begun.append((live, thread))
+        return live
+
+    yield begin
+    for live, thread in begun:
+        live.client.close()
+        live.server.should_exit = True
+        thread.join(30)
+        live.service.batcher.stop()
+
+
+@pytest.fixture(scope="session")
+def live(start: Start) -> Live:
+    """A server with the usual limits and no keys."""
+    return start()

@@ -1,0 +1,311 @@
+"""What LibreTranslate's clients ask for is answered as LibreTranslate answers it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from regard.serve.limits import Limits
+from tests.serve.conftest import Live, Start
+
+CAT = "the cat sleeps"
+
+
+@pytest.fixture(scope="module")
+def strict(start: Start, tmp_path_factory: pytest.TempPathFactory) -> Live:
+    """Narrow limits, and a place for suggestions."""
+    limits = Limits(
+        characters=100, texts=3, alternatives=2, body_bytes=2000, texts_per_minute=10**6
+    )
+    return start(limits, suggestions=tmp_path_factory.mktemp("suggestions"))
+
+
+def error(live: Live, path: str, **values: Any) -> tuple[int, str]:
+    response = live.post(path, **values)
+    return response.status_code, response.json()["error"]
+
+
+def test_a_text_is_answered_by_the_offline_translation(live: Live) -> None:
+    found = live.post("/translate", q=CAT, source="fr", target="en")
+    (expected,) = live.translator("fr", "en").translate([CAT])
+    assert (found.status_code, found.json()) == (200, {"translatedText": expected})
+    assert expected
+
+
+def test_query_form_and_json_are_the_same(live: Live) -> None:
+    values = {"q": CAT, "source": "fr", "target": "en"}
+    answers = [
+        live.client.post("/translate", json=values),
+        live.client.post("/translate", data=values),
+        live.client.post("/translate", params=values),
+        live.client.post("/translate", files={"file": ("x.txt", b"")}, data=values),
+        live.client.post("/translate", params={"q": "other", "source": "fr"}, json=values),
+    ]
+    assert len({answer.text for answer in answers}) == 1
+    assert answers[0].status_code == 200
+
+
+def test_a_list_is_answered_by_a_list(live: Live) -> None:
+    texts = [CAT, "", "a dog. a bone!", "😀"]
+    found = live.post("/translate", q=texts, source="FR", target="en").json()["translatedText"]
+    one = [live.post("/translate", q=t, source="fr", target="en") for t in texts if t]
+    singles = iter(each.json()["translatedText"] for each in one)
+    assert found == [next(singles) if text else "" for text in texts]
+    assert found[3] == "😀"
+
+
+def test_a_long_text_keeps_its_paragraphs(live: Live) -> None:
+    text = "the cat sleeps. a dog eats.\n\n  big red apples!\n"
+    found = live.post("/translate", q=text, source="fr", target="en").json()["translatedText"]
+    expected = live.translator("fr", "en").translate(
+        ["the cat sleeps.", "a dog eats.", "big red apples!"]
+    )
+    assert found == f"{expected[0]} {expected[1]}\n\n  {expected[2]}\n"
+
+
+def test_form_text_has_plain_line_ends(live: Live) -> None:
+    values = {"q": "a cat\r\na dog", "source": "en", "target": "en"}
+    assert live.client.post("/translate", data=values).json()["translatedText"] == "a cat\na dog"
+
+
+def test_each_text_has_its_own_language(live: Live) -> None:
+    texts = ["The weather is nice and the children are playing.", "Le chat dort dans la maison."]
+    found = live.post("/translate", q=texts, source="auto", target="en").json()
+    assert [each["language"] for each in found["detectedLanguage"]] == ["en", "fr"]
+    assert all(0 <= each["confidence"] <= 100 for each in found["detectedLanguage"])
+    assert found["translatedText"][0] == texts[0]  # from English to English
+    single = live.post("/translate", q=texts[1], source="auto", target="en").json()
+    assert single["detectedLanguage"]["language"] == "fr"
+
+
+def test_detection_ranks_the_loaded_languages(live: Live) -> None:
+    found = live.post("/detect", q="Le chat dort dans la maison.").json()
+    assert found[0]["language"] == "fr"
+    assert {each["language"] for each in found} <= {"en", "fr"}
+
+
+def test_alternatives_come_from_the_beam(live: Live) -> None:
+    one = live.post("/translate", q=CAT, source="fr", target="en", alternatives=3).json()
+    plain = live.post("/translate", q=CAT, source="fr", target="en").json()
+    assert one["translatedText"] == plain["translatedText"]
+    assert 1 <= len(one["alternatives"]) <= 3
+    assert one["translatedText"] not in one["alternatives"]
+    several = live.post("/translate", q=[CAT, "a dog"], source="fr", target="en", alternatives=3)
+    assert several.json()["alternatives"][0] == one["alternatives"]
+    marked = live.post(
+        "/translate", q=f"<p>{CAT}</p>", source="fr", target="en", alternatives="1", format="html"
+    )
+    assert marked.json()["alternatives"][0].startswith("<p>")
+
+
+def test_without_a_direct_pair_a_third_language_helps_and_is_named(live: Live) -> None:
+    found = live.post("/translate", q=CAT, source="fr", target="de").json()
+    (english,) = live.translator("fr", "en").translate([CAT])
+    (german,) = live.translator("en", "de").translate([english])
+    assert found == {"translatedText": german, "regard": {"pivot": "en"}}
+    explained = live.post("/translate", q=CAT, source="fr", target="de", explain=True).json()
+    assert explained["translatedText"] == german
+    assert explained["regard"]["pivot"] == "en"
+
+
+def test_an_answer_can_be_explained(live: Live) -> None:
+    text = "the cat. a dog"
+    found = live.post("/translate", q=text, source="fr", target="en", explain=True).json()
+    shown = found["regard"]
+    translator = live.translator("fr", "en")
+    outputs = [
+        each[0] for each in translator.translations(["the cat.", "a dog"], translator.search)
+    ]
+    assert shown["tokens"] == [token for each in outputs for token in each.tokens]
+    assert shown["logprobs"] == pytest.approx(
+        [value for each in outputs for value in each.log_probabilities], abs=1e-5
+    )
+    words = len(found["translatedText"].split(" "))
+    assert all(0 <= source < 4 and 0 <= target < words for source, target in shown["alignment"])
+
+
+def test_html_keeps_its_tags(live: Live) -> None:
+    text = '<p>the cat <a href="x">sleeps</a></p><pre>a dog</pre>'
+    found = live.post("/translate", q=text, source="fr", target="en", format="html").json()
+    cat, sleeps = live.translator("fr", "en").translate(["the cat", "sleeps"])
+    assert found["translatedText"] == f'<p>{cat} <a href="x">{sleeps}</a></p><pre>a dog</pre>'
+
+
+def test_languages_list_their_targets(live: Live) -> None:
+    found = {each["code"]: each for each in live.client.get("/languages").json()}
+    assert found["en"] == {"code": "en", "name": "English", "targets": ["de", "en", "fr"]}
+    assert found["fr"]["targets"] == ["de", "en", "fr"]
+    assert found["de"]["targets"] == ["de"]
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ({}, "Invalid request: missing q parameter"),
+        ({"q": ""}, "Invalid request: missing q parameter"),
+        ({"q": "a"}, "Invalid request: missing source parameter"),
+        ({"q": "a", "source": "en"}, "Invalid request: missing target parameter"),
+        ({"q": "a", "source": "zz", "target": "en"}, "zz is not supported"),
+        ({"q": "a", "source": "en", "target": "ZZ"}, "zz is not supported"),
+        ({"q": "a", "source": "en", "target": "x" * 50}, "this language is not supported"),
+        (
+            {"q": "a", "source": "de", "target": "fr"},
+            "French (fr) is not available as a target language from German (de)",
+        ),
+        (
+            {"q": "a", "source": "en", "target": "de", "format": "xx"},
+            "xx format is not supported",
+        ),
+        (
+            {"q": "a" * 101, "source": "en", "target": "de"},
+            "Invalid request: request (101) exceeds text limit (100)",
+        ),
+        (
+            {"q": ["a" * 60, "b" * 60], "source": "en", "target": "de"},
+            "Invalid request: request (120) exceeds text limit (100)",
+        ),
+        (
+            {"q": ["a"] * 4, "source": "en", "target": "de"},
+            "Invalid request: request (4) exceeds batch limit (3)",
+        ),
+        (
+            {"q": "a", "source": "en", "target": "de", "alternatives": 3},
+            "Invalid request: alternatives parameter must be <= 2",
+        ),
+        (
+            {"q": "a", "source": "en", "target": "de", "alternatives": "many"},
+            "Invalid request: alternatives parameter is not a number",
+        ),
+        (
+            {"q": "a", "source": "en", "target": "de", "alternatives": -1},
+            "Invalid request: alternatives parameter is not a number",
+        ),
+        (
+            {"q": ["a", 5], "source": "en", "target": "de"},
+            "Invalid request: q parameter must be a string or a list of strings",
+        ),
+        (
+            {"q": "a", "source": ["en"], "target": "de"},
+            "Invalid request: source parameter must be a string",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said_in_known_words(
+    strict: Live, values: dict[str, Any], sentence: str
+) -> None:
+    assert error(strict, "/translate", **values) == (400, sentence)
+
+
+@pytest.mark.parametrize("body", [b"[1]", b"{", b"5", b"\xff", b"[" * 1000, b"9" * 1900])
+def test_json_must_be_an_object(strict: Live, body: bytes) -> None:
+    headers = {"content-type": "application/json"}
+    found = strict.client.post("/translate", content=body, headers=headers)
+    assert (found.status_code, found.json()) == (400, {"error": "Invalid JSON format"})
+
+
+def test_half_a_surrogate_pair_is_no_trouble(live: Live) -> None:
+    body = b'{"q": "a \\ud800 cat", "source": "en", "target": "en"}'
+    headers = {"content-type": "application/json"}
+    found = live.client.post("/translate", content=body, headers=headers)
+    assert found.json() == {"translatedText": "a ? cat"}
+
+
+def test_suggestions_are_kept_and_answered_from_when_asked(strict: Live) -> None:
+    pair = {"source": "en", "target": "de"}
+    assert strict.post("/suggest", q="cat", s="Katze", **pair).json() == {"success": True}
+    asked = strict.post("/translate", q="cat", **pair, memory=True).json()["translatedText"]
+    plain = strict.post("/translate", q="cat", **pair).json()["translatedText"]
+    assert asked == "Katze" != plain
+    assert error(strict, "/suggest", q="cat", **pair) == (
+        400,
+        "Invalid request: missing s parameter",
+    )
+
+
+def test_suggestions_are_off_unless_there_is_a_place_for_them(live: Live) -> None:
+    assert error(live, "/suggest", q="a", s="b", source="en", target="de") == (
+        403,
+        "Suggestions are disabled on this server.",
+    )
+
+
+def test_a_file_is_translated_and_fetched(live: Live) -> None:
+    values = {"source": "fr", "target": "en"}
+    sent = {"file": ("my cat.txt", f"{CAT}.\n\n{CAT}.".encode(), "text/plain")}
+    url = live.client.post("/translate_file", data=values, files=sent).json()["translatedFileUrl"]
+    assert url.startswith(f"{live.url}/download_file/")
+    fetched = live.client.get(url)
+    (expected,) = live.translator("fr", "en").translate([f"{CAT}."])
+    assert fetched.text == f"{expected}\n\n{expected}"
+    assert fetched.headers["content-disposition"] == 'attachment; filename="my_cat_en.txt"'
+    assert live.client.get("/download_file/..%2f..%2fetc%2fpasswd").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("file", "sentence"),
+    [
+        (None, "Invalid request: missing file parameter"),
+        (("a.exe", b"MZ"), "Invalid request: file format not supported"),
+        (("a.txt", b""), "Invalid request: empty file"),
+    ],
+)
+def test_a_file_that_cannot_be_translated(live: Live, file: Any, sentence: str) -> None:
+    files = {"file": file} if file else {"other": ("x.txt", b"x")}
+    values = {"source": "fr", "target": "en"}
+    found = live.client.post("/translate_file", data=values, files=files)
+    assert (found.status_code, found.json()["error"]) == (400, sentence)
+
+
+def test_settings_tell_a_page_what_there_is(strict: Live) -> None:
+    found = strict.client.get("/frontend/settings").json()
+    assert found["charLimit"] == 100
+    assert found["suggestions"] is True
+    assert found["keyRequired"] is False
+    assert found["language"]["source"] == {"code": "fr", "name": "French"}
+    assert found["supportedFilesFormat"] == [".txt", ".html", ".htm"]
+
+
+def test_the_weblate_check_passes(live: Live) -> None:
+    """Weblate reads /languages, translates "test" from English to German, then sends batches."""
+    codes = {each["code"] for each in live.client.get("/languages").json()}
+    assert {"en", "de"} <= codes
+    texts = ["test", *(f"text [X{i}X]" for i in range(19))]
+    found = live.post("/translate", api_key="", q=texts, source="en", target="de")
+    assert found.status_code == 200
+    assert len(found.json()["translatedText"]) == 20
+
+
+def test_a_mastodon_post_is_answered(live: Live) -> None:
+    body = {
+        "q": ["<p>Le chat dort dans la maison.</p>", "Le chien mange dans le jardin."],
+        "source": "auto",
+        "target": "en",
+        "format": "html",
+        "api_key": None,
+    }
+    found = live.client.post("/translate", json=body).json()
+    assert [each["language"] for each in found["detectedLanguage"]] == ["fr", "fr"]
+    assert found["translatedText"][0].startswith("<p>")
+
+
+def test_pages_hold_nothing_from_elsewhere(live: Live) -> None:
+    for path in ("/", "/docs", "/page/style.css", "/page/translate.js", "/page/docs.js"):
+        page = live.client.get(path)
+        assert page.status_code == 200
+        assert "https://" not in page.text
+        assert "innerHTML" not in page.text
+        assert "default-src 'self'" in page.headers["content-security-policy"]
+    assert live.client.get("/page/../serve/keys.py").status_code == 404
+
+
+def test_run_folders_tell_their_languages(runs: dict[str, Path], tmp_path: Path) -> None:
+    from regard.serve.pairs import languages_of
+
+    assert languages_of(runs["fr-en"]) == ("fr", "en")
+    for data, expected in [
+        ('builtin = "phrasebook"', ("fr", "en")),
+        ('train = ["x/train.en", "x/train.de"]', ("en", "de")),
+        ('train = ["a.src", "a.tgt"]', None),
+    ]:
+        (tmp_path / "recipe.toml").write_text(f"[data]\n{data}\n")
+        assert languages_of(tmp_path) == expected
