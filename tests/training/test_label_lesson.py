@@ -260,3 +260,31 @@ def test_the_commands(
     with pytest.raises(SystemExit):
         main(["generate", run, "a"])
     assert "use `regard classify" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("flags", "task"),
+    [
+        (["--labelled", "a.tsv"], "classification"),
+        (["--tagged", "a.conll"], "tagging"),
+        (["--text", "a.txt", "--task", "masked-language-model"], "masked-language-model"),
+    ],
+)
+def test_data_on_the_command_line_is_enough(
+    folder: Path, flags: list[str], task: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    small = ["train.steps=2", "train.batch_tokens=256", "train.threads=1", "model.d_model=16"]
+    if task.startswith("masked"):
+        small += ["data.context=16", "model.num_layers=1", "model.num_heads=2"]
+    settings = [word for each in small for word in ("--set", each)]
+    main(["train", *flags, "--out", str(tmp_path / "run"), *settings])
+    assert Run(tmp_path / "run").info()["task"] == task
+
+
+def test_a_task_that_does_not_fit_the_data(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["train", "--labelled", str(folder / "a.tsv"), "--task", "tagging"])
+    assert "does not fit the data, which is for classification" in capsys.readouterr().err
