@@ -78,6 +78,8 @@ def recorded(run: OpenRun, asked: Text, model: Any) -> Iterator[None]:
 @torch.inference_mode()
 def written(writer: Writer, asked: Text) -> dict[str, Any]:
     """A text continued, with what might have stood at each place of it."""
+    if writer.backward:
+        raise RequestError("this model reads backwards: it cannot go on with a text")
     tokenizer = writer.tokenizer
     specials = tokenizer.specials
     size = len(tokenizer)
@@ -89,6 +91,8 @@ def written(writer: Writer, asked: Text) -> dict[str, Any]:
         *given,
         *continued(writer, given or [specials.end], min(asked.more, longest - len(given))),
     ]
+    if not ids:
+        raise RequestError("the model ends the text at once; give it a beginning")
     end = torch.tensor([[specials.end]])
     # As it is written: the first token of a document follows its end, the others what is before.
     logits = [writer.model(end)[0]]
