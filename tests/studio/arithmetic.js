@@ -16,7 +16,12 @@ Promise.all(names.map((name) => import(`/${name}.js`))).then((modules) => {
   done({
     merged: list(weights.mergeWords(matrix, [0, 0], [0, 0, -1])),
     without: list(weights.withoutColumns(matrix, new Set([2]))),
-    rollout: list(weights.rollout([{ rows: 2, data: Float32Array.of(1, 0, 1, 0) }, { rows: 2, data: Float32Array.of(1, 0, 0.5, 0.5) }])),
+    rollout: list(
+      weights.rollout([
+        { rows: 2, data: Float32Array.of(1, 0, 1, 0) },
+        { rows: 2, data: Float32Array.of(1, 0, 0.5, 0.5) },
+      ]),
+    ),
     mass: list(weights.largestMass(matrix, 0.7)),
     softmax: weights.softmax([0, 0, -Infinity]),
     diff: diff.wordDiff(["a", "b", "c"], ["a", "x", "c"]),

@@ -1,5 +1,6 @@
 """What the studio says of texts, for models that do not translate."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -40,9 +41,9 @@ def made(folder: Path, task: str) -> OpenRun:
     run.save_tokenizers(Tokenizers(tokenizer, tokenizer))
     outputs = len(tokenizer)
     if task in ("classification", "tagging"):
-        run.save_labels(LABELS)
+        run.labels_path.write_text(json.dumps({"labels": LABELS}))
         outputs = len(LABELS)
-    model = build(recipe.model, len(tokenizer), outputs, recipe.head_config())
+    model = build(recipe.model, len(tokenizer), outputs, recipe.labels_with)
     run.save_model(weights(model), 1)
     return OpenRun(run.folder)
 

@@ -18,8 +18,7 @@ from regard.inspect.heads import attentions
 from regard.inspect.maps import recording
 from regard.studio.requests import LONGEST, Text, TextLayer
 from regard.studio.runs import OpenRun
-from regard.text.tokenizer import Tokenizer
-from regard.text_tasks.filler import Filler
+from regard.text_tasks.filler import MASK, Filler
 from regard.text_tasks.labelling import Classifier, Labels, Tagger
 from regard.text_tasks.writer import Writer, Writing
 
@@ -79,6 +78,8 @@ def recorded(run: OpenRun, asked: Text, model: Any) -> Iterator[None]:
 @torch.inference_mode()
 def written(writer: Writer, asked: Text) -> dict[str, Any]:
     """A text continued, with what might have stood at each place of it."""
+    if writer.backward:
+        raise RequestError("this model reads backwards: it cannot go on with a text")
     tokenizer = writer.tokenizer
     specials = tokenizer.specials
     size = len(tokenizer)
@@ -90,6 +91,8 @@ def written(writer: Writer, asked: Text) -> dict[str, Any]:
         *given,
         *continued(writer, given or [specials.end], min(asked.more, longest - len(given))),
     ]
+    if not ids:
+        raise RequestError("the model ends the text at once; give it a beginning")
     end = torch.tensor([[specials.end]])
     # As it is written: the first token of a document follows its end, the others what is before.
     logits = [writer.model(end)[0]]
@@ -97,11 +100,11 @@ def written(writer: Writer, asked: Text) -> dict[str, Any]:
         logits.append(writer.model(torch.tensor([ids[:-1]]))[0])
     pieces = tokenizer.pieces(range(size))
     found = alternatives(torch.cat(logits)[: len(ids)], ids, pieces, ALTERNATIVES)
-    shown = [asdict(each) for each in found]
     return {
-        **tokens_of(tokenizer, ids[:-1] or ids),
+        # Of the last pass, in which nothing follows the last token.
+        "pieces": tokenizer.pieces(ids[:-1] or ids),
         "ids": ids,
-        "steps": shown,
+        "steps": [asdict(each) for each in found],
         "given": len(given),
     }
 
@@ -128,19 +131,26 @@ def filled(filler: Filler, given: str) -> dict[str, Any]:
     """What may stand at each mask."""
     ids, _ = filler.encode(given)
     found = filler.fill(given, ALTERNATIVES)
-    return {**tokens_of(filler.tokenizer, ids), "filled": asdict(found)}
+    mask = filler.tokenizer.specials.mask
+    pieces = [
+        MASK if token == mask else piece
+        for token, piece in zip(ids, filler.tokenizer.pieces(ids), strict=True)
+    ]
+    return {"pieces": pieces, "filled": asdict(found)}
 
 
 def classified(classifier: Classifier, given: str) -> dict[str, Any]:
     found = classifier.classify([given])[0]
     ids = read(classifier.labels, [given], whole_text=True)
-    return {**tokens_of(classifier.labels.tokenizer, ids), "labels": found.probabilities}
+    pieces = classifier.labels.tokenizer.pieces(ids)
+    return {"pieces": pieces, "labels": found.probabilities}
 
 
 def tagged(tagger: Tagger, given: str) -> dict[str, Any]:
     found = tagger.tag([given])[0]
     ids = read(tagger.labels, given.split(), whole_text=False)
-    return {**tokens_of(tagger.labels.tokenizer, ids), "tags": [asdict(each) for each in found]}
+    pieces = tagger.labels.tokenizer.pieces(ids)
+    return {"pieces": pieces, "tags": [asdict(each) for each in found]}
 
 
 def read(labels: Labels, units: list[str], whole_text: bool) -> list[int]:
@@ -149,7 +159,3 @@ def read(labels: Labels, units: list[str], whole_text: bool) -> list[int]:
     specials = labels.tokenizer.specials
     longest = max(rows, key=lambda row: len(row[2].pieces))[2]
     return [specials.start, *map(int, longest.pieces), specials.end]
-
-
-def tokens_of(tokenizer: Tokenizer, ids: Sequence[int]) -> dict[str, Any]:
-    return {"pieces": tokenizer.pieces(ids)}

@@ -296,12 +296,10 @@ export function numbers(session) {
   /** The values that count most, the rest together. */
   function heaviest() {
     const order = found.weights.map((_, at) => at).sort((a, b) => found.weights[b] - found.weights[a]);
-    const shown = order
-      .slice(0, 5)
-      .map((at) => ({
-        name: `${found.weights[at].toFixed(2)} × v(${found.cols[at]})`,
-        values: found.weighted[at],
-      }));
+    const shown = order.slice(0, 5).map((at) => ({
+      name: `${found.weights[at].toFixed(2)} × v(${found.cols[at]})`,
+      values: found.weighted[at],
+    }));
     const rest = order.slice(5);
     if (!rest.length) return shown;
     const sum = found.output.map((_, dim) => rest.reduce((total, at) => total + found.weighted[at][dim], 0));

@@ -201,7 +201,11 @@ export function positions(session) {
     }
     const mixed = shuffled(text.trim().split(/\s+/), shuffle).join(" ");
     const texts = [text.trim(), mixed];
-    const cells = texts.map(() => ["with positions", "without"].map((name) => h("td", { class: "muted", dir: "auto", "data-name": name }, "…")));
+    const cells = texts.map(() =>
+      ["with positions", "without"].map((name) =>
+        h("td", { class: "muted", dir: "auto", "data-name": name }, "…"),
+      ),
+    );
     replace(
       trial,
       h(

@@ -8,8 +8,14 @@ import { percent, readable } from "../pieces.js";
 import { headOf } from "../weights.js";
 
 const TASKS = {
-  "language-model": ["Write", "The model goes on with your text. Under each token its probability; open one to see what else might have come, and go on from there."],
-  "masked-language-model": ["Fill in", "Write [MASK] where a word is missing: the model ranks what may stand there."],
+  "language-model": [
+    "Write",
+    "The model goes on with your text. Under each token its probability; open one to see what else might have come, and go on from there.",
+  ],
+  "masked-language-model": [
+    "Fill in",
+    "Write [MASK] where a word is missing: the model ranks what may stand there.",
+  ],
   classification: ["Classify", "The probability of each label."],
   tagging: ["Tag", "A label for each word, with its probability."],
 };
@@ -82,28 +88,68 @@ export function text(session) {
   function drawAnswer() {
     replace(details);
     if (found.steps) replace(said, writtenTokens());
-    else if (found.filled) replace(said, h("p", { class: "big" }, found.filled.text), found.filled.candidates.map(candidates));
-    else if (found.labels) replace(said, candidates(Object.entries(found.labels).map(([label, probability]) => ({ text: label, probability }))));
+    else if (found.filled)
+      replace(said, h("p", { class: "big" }, found.filled.text), found.filled.candidates.map(candidates));
+    else if (found.labels)
+      replace(
+        said,
+        candidates(
+          Object.entries(found.labels).map(([label, probability]) => ({ text: label, probability })),
+        ),
+      );
     else if (found.tags) replace(said, h("ol", { class: "tokens" }, found.tags.map(tag)));
   }
 
   function candidates(list) {
-    return h("ol", { class: "candidates plain-bars" }, list.map((each) =>
-      h("li", {}, h("span", { class: "piece", dir: "auto" }, each.text), bar(each.probability), h("span", { class: "share" }, percent(Math.log(each.probability))))));
+    return h(
+      "ol",
+      { class: "candidates plain-bars" },
+      list.map((each) =>
+        h(
+          "li",
+          {},
+          h("span", { class: "piece", dir: "auto" }, each.text),
+          bar(each.probability),
+          h("span", { class: "share" }, percent(Math.log(each.probability))),
+        ),
+      ),
+    );
   }
 
   function tag({ word, label, probability }) {
-    return h("li", { class: "token tagged" }, h("span", { class: "piece", dir: "auto" }, word), h("span", { class: "tag" }, label), bar(probability), h("span", { class: "share" }, percent(Math.log(probability))));
+    return h(
+      "li",
+      { class: "token tagged" },
+      h("span", { class: "piece", dir: "auto" }, word),
+      h("span", { class: "tag" }, label),
+      bar(probability),
+      h("span", { class: "share" }, percent(Math.log(probability))),
+    );
   }
 
   function writtenTokens() {
-    return h("ol", { class: "tokens" }, found.steps.map((step, at) =>
-      h("li", {}, h("button", {
-        type: "button",
-        class: `token ${at < found.given ? "given" : ""}`,
-        "aria-expanded": String(at === chosen),
-        on: { click: () => open(at) },
-      }, h("span", { class: "piece", dir: "auto" }, shown(step.piece)), bar(Math.exp(step.log_probability)), h("span", { class: "share" }, percent(step.log_probability))))));
+    return h(
+      "ol",
+      { class: "tokens" },
+      found.steps.map((step, at) =>
+        h(
+          "li",
+          {},
+          h(
+            "button",
+            {
+              type: "button",
+              class: `token ${at < found.given ? "given" : ""}`,
+              "aria-expanded": String(at === chosen),
+              on: { click: () => open(at) },
+            },
+            h("span", { class: "piece", dir: "auto" }, shown(step.piece)),
+            bar(Math.exp(step.log_probability)),
+            h("span", { class: "share" }, percent(step.log_probability)),
+          ),
+        ),
+      ),
+    );
   }
 
   function open(at) {
@@ -114,13 +160,34 @@ export function text(session) {
     const own = found.given - store.state.prefix.length;
     replace(
       details,
-      h("div", { class: "alternatives-head" }, h("h3", {}, "What might have stood here"), h("span", { class: "muted" }, `Entropy ${step.entropy.toFixed(2)} bits`)),
-      h("ol", { class: "candidates" }, step.choices.map((each) => h("li", { class: each.token === step.token ? "taken" : "" }, h("button", {
-        type: "button",
-        disabled: chosen < own || each.token === step.token,
-        title: chosen < own ? "This token is of your text: change it there" : "Go on with this token",
-        on: { click: () => store.set({ prefix: [...found.ids.slice(own, chosen), each.token] }) },
-      }, h("span", { class: "piece", dir: "auto" }, shown(each.piece)), bar(each.probability), h("span", { class: "share" }, percent(Math.log(each.probability))))))),
+      h(
+        "div",
+        { class: "alternatives-head" },
+        h("h3", {}, "What might have stood here"),
+        h("span", { class: "muted" }, `Entropy ${step.entropy.toFixed(2)} bits`),
+      ),
+      h(
+        "ol",
+        { class: "candidates" },
+        step.choices.map((each) =>
+          h(
+            "li",
+            { class: each.token === step.token ? "taken" : "" },
+            h(
+              "button",
+              {
+                type: "button",
+                disabled: chosen < own || each.token === step.token,
+                title: chosen < own ? "This token is of your text: change it there" : "Go on with this token",
+                on: { click: () => store.set({ prefix: [...found.ids.slice(own, chosen), each.token] }) },
+              },
+              h("span", { class: "piece", dir: "auto" }, shown(each.piece)),
+              bar(each.probability),
+              h("span", { class: "share" }, percent(Math.log(each.probability))),
+            ),
+          ),
+        ),
+      ),
       store.state.prefix.length > 0 && button("As the model would", () => store.set({ prefix: [] })),
     );
   }
@@ -134,21 +201,42 @@ export function text(session) {
     redraw(
       controls,
       String(found.heads),
-      select("Layer", found.heads.map((_, at) => [at, String(at + 1)]), layer, (next) => store.set({ layer: next })),
-      select("Head", [[-1, "mean"], ...Array.from({ length: found.heads[layer] }, (_, at) => [at, String(at + 1)])], head, (next) => store.set({ head: next })),
+      select(
+        "Layer",
+        found.heads.map((_, at) => [at, String(at + 1)]),
+        layer,
+        (next) => store.set({ layer: next }),
+      ),
+      select(
+        "Head",
+        [[-1, "mean"], ...Array.from({ length: found.heads[layer] }, (_, at) => [at, String(at + 1)])],
+        head,
+        (next) => store.set({ head: next }),
+      ),
     );
     const key = drawn;
     const weights = headOf(await api.layer({ ...asked, layer }, undefined, "text_layer"), head);
     if (key !== drawn) return;
     const labels = found.pieces.map(shown);
-    matrix.show({ ...weights, rowLabels: labels, colLabels: labels, scales: new Float32Array(weights.rows).fill(1), most: 34 });
+    matrix.show({
+      ...weights,
+      rowLabels: labels,
+      colLabels: labels,
+      scales: new Float32Array(weights.rows).fill(1),
+      most: 34,
+    });
     explain(-1, -1);
   }
 
   function explain(row, col) {
     const { spec } = matrix;
-    if (row < 0 || !spec || row >= spec.rows) replace(note, "Each row is a token; its weights say which tokens its new vector is a mean of.");
-    else replace(note, `“${spec.rowLabels[row]}” looks at “${spec.colLabels[col]}”: ${spec.data[row * spec.cols + col].toFixed(4)}`);
+    if (row < 0 || !spec || row >= spec.rows)
+      replace(note, "Each row is a token; its weights say which tokens its new vector is a mean of.");
+    else
+      replace(
+        note,
+        `“${spec.rowLabels[row]}” looks at “${spec.colLabels[col]}”: ${spec.data[row * spec.cols + col].toFixed(4)}`,
+      );
   }
 
   return view;
@@ -161,8 +249,21 @@ function bar(share) {
 }
 
 function rows(found) {
-  if (found.steps) return [["token", "log_probability", "rank", "entropy_bits"], ...found.steps.map((step) => [step.piece, step.log_probability, step.rank + 1, step.entropy])];
-  if (found.filled) return [["mask", "candidate", "probability"], ...found.filled.candidates.flatMap((list, at) => list.map((each) => [at + 1, each.text, each.probability]))];
+  if (found.steps)
+    return [
+      ["token", "log_probability", "rank", "entropy_bits"],
+      ...found.steps.map((step) => [step.piece, step.log_probability, step.rank + 1, step.entropy]),
+    ];
+  if (found.filled)
+    return [
+      ["mask", "candidate", "probability"],
+      ...found.filled.candidates.flatMap((list, at) =>
+        list.map((each) => [at + 1, each.text, each.probability]),
+      ),
+    ];
   if (found.labels) return [["label", "probability"], ...Object.entries(found.labels)];
-  return [["word", "label", "probability"], ...found.tags.map((each) => [each.word, each.label, each.probability])];
+  return [
+    ["word", "label", "probability"],
+    ...found.tags.map((each) => [each.word, each.label, each.probability]),
+  ];
 }

@@ -147,7 +147,11 @@ export function translate(session) {
         }),
       ),
       ownWord(before),
-      button("Where it looked", () => store.set({ view: "alignment", kind: "cross", words: false, row: chosen, col: 0 }), { class: "link" }),
+      button(
+        "Where it looked",
+        () => store.set({ view: "alignment", kind: "cross", words: false, row: chosen, col: 0 }),
+        { class: "link" },
+      ),
     );
   }
 
