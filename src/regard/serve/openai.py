@@ -4,7 +4,7 @@ import base64
 import json
 import time
 import uuid
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -125,7 +125,7 @@ async def streamed(service: Service, wish: Completion) -> AsyncIterator[bytes]:
 
 def pieces_of(
     service: Service, wish: Completion, prompt: str, writing: "Writing"
-) -> AsyncIterator[str]:
+) -> AsyncGenerator[str, None]:
     return service.thread.stream(lambda: written(wish.writer, prompt, writing, wish.stops))
 
 
