@@ -7,6 +7,7 @@ import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from regard.serve.endpoints import check_characters, required, sound, truth
@@ -143,7 +144,9 @@ def log_probabilities(wish: Completion, prompt: str, text: str) -> dict[str, Any
     tokenizer = wish.writer.tokenizer
     whole = prompt + text
     ids = tokenizer.encode(whole)
-    offsets = [len(tokenizer.decode(ids[:end])) for end in range(len(ids) + 1)]
+    lengths = [len(tokenizer.decode(ids[:end])) for end in range(len(ids) + 1)]
+    # Bytes that are not yet a character may show as more signs than the character will.
+    offsets = list(accumulate(reversed(lengths), min))[::-1]
     scores = wish.writer.score(whole)
     shift = 0 if wish.echo else len(prompt)
     rows = [
