@@ -1,5 +1,6 @@
 """What LibreTranslate's clients ask for is answered as LibreTranslate answers it."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -272,7 +273,10 @@ def test_the_weblate_check_passes(live: Live) -> None:
     texts = ["test", *(f"text [X{i}X]" for i in range(19))]
     found = live.post("/translate", api_key="", q=texts, source="en", target="de")
     assert found.status_code == 200
-    assert len(found.json()["translatedText"]) == 20
+    answers = found.json()["translatedText"]
+    assert len(answers) == 20
+    for number, answer in enumerate(answers[1:]):
+        assert re.findall(r"\[X\d+X\]", answer) == [f"[X{number}X]"]
 
 
 def test_a_mastodon_post_is_answered(live: Live) -> None:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from regard.serve.languages import NAMES, name
 from regard.serve.markup import html
+from regard.serve.placeholders import kept, marked
 from regard.serve.splitting import Document, plain
 
 
@@ -89,6 +90,16 @@ def test_any_html_goes_together_again(text: str) -> None:
         assert unchanged(document) == text
     kept = "".join(part for part in document.parts if isinstance(part, str) and "<" in part)
     assert kept.count("<") <= text.count("<") + text.count("&lt")
+
+
+def test_marks_come_back_where_they_were() -> None:
+    document = marked("Open [X1X] or [X23X ]. Then [X1X]!", "en")
+    assert document.sentences == ["Open", "or", "Then"]
+    assert document.fill(["Öffne", "oder", "Dann"], "de") == "Öffne [X1X] oder [X23X ]. Dann [X1X]!"
+    assert kept("a [X1X] b [X2X]", "[X2X] b a [X1X ]")
+    assert not kept("a [X1X]", "a")
+    assert not kept("a [X1X]", "a [X1X] [X1X]")
+    assert not kept("a", "a [X1X]")
 
 
 def test_languages_have_names() -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -29,7 +29,7 @@ class OneThread:
         finally:
             self._waiting -= 1
 
-    async def stream(self, source: Callable[[], Iterator[Result]]) -> AsyncIterator[Result]:
+    async def stream(self, source: Callable[[], Iterator[Result]]) -> AsyncGenerator[Result, None]:
         """What an iterator gives, as it comes. It is left where it is when nobody asks on."""
         loop = asyncio.get_running_loop()
         arrived: asyncio.Queue[Result | None] = asyncio.Queue()

@@ -4,9 +4,10 @@ import base64
 import json
 import time
 import uuid
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from regard.serve.endpoints import check_characters, required, sound, truth
@@ -125,7 +126,7 @@ async def streamed(service: Service, wish: Completion) -> AsyncIterator[bytes]:
 
 def pieces_of(
     service: Service, wish: Completion, prompt: str, writing: "Writing"
-) -> AsyncIterator[str]:
+) -> AsyncGenerator[str, None]:
     return service.thread.stream(lambda: written(wish.writer, prompt, writing, wish.stops))
 
 
@@ -143,7 +144,9 @@ def log_probabilities(wish: Completion, prompt: str, text: str) -> dict[str, Any
     tokenizer = wish.writer.tokenizer
     whole = prompt + text
     ids = tokenizer.encode(whole)
-    offsets = [len(tokenizer.decode(ids[:end])) for end in range(len(ids) + 1)]
+    lengths = [len(tokenizer.decode(ids[:end])) for end in range(len(ids) + 1)]
+    # Bytes that are not yet a character may show as more signs than the character will.
+    offsets = list(accumulate(reversed(lengths), min))[::-1]
     scores = wish.writer.score(whole)
     shift = 0 if wish.echo else len(prompt)
     rows = [

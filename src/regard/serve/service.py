@@ -17,6 +17,7 @@ from regard.serve.markup import html
 from regard.serve.memory import Memory
 from regard.serve.one_thread import OneThread
 from regard.serve.pairs import Pair, Pairs
+from regard.serve.placeholders import kept, marked
 from regard.serve.refusal import Refusal
 from regard.serve.splitting import Document, plain
 from regard.tasks import Translation
@@ -138,7 +139,15 @@ class Service:
         rest = [sentence for row, sentence in enumerate(sentences) if row not in known]
         translator = pair.translator
         found = iter(await self.batcher.best(translator, rest, translator.search))
-        return [known[row] if row in known else next(found) for row in range(len(sentences))]
+        outputs = [known[row] if row in known else next(found) for row in range(len(sentences))]
+        pairs = enumerate(zip(sentences, outputs, strict=True))
+        if lost := [row for row, (sentence, output) in pairs if not kept(sentence, output)]:
+            documents = [marked(sentences[row], pair.source) for row in lost]
+            rest = [sentence for each in documents for sentence in each.sentences]
+            found = iter(await self.batcher.best(translator, rest, translator.search))
+            for row, each in zip(lost, documents, strict=True):
+                outputs[row] = each.fill([next(found) for _ in each.sentences], pair.target)
+        return outputs
 
     async def _search_scored(self, texts: Sequence[Sentences], wish: Wish) -> None:
         """Every output with its scores. A text goes through its first pair by its best outputs."""
