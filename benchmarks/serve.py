@@ -270,14 +270,14 @@ PATHS += ["/v1/completions", "/v1/embeddings", "/download_file/x", "/frontend/se
 KINDS = ["application/json", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"]
 
 
-def nonsense(draw: random.Random) -> bytes:
-    """Any bytes, or a request that is well formed up to its body."""
+def nonsense(draw: random.Random) -> tuple[bytes, bool]:
+    """Any bytes, or a request that is well formed up to its body; and which it is."""
     body = b"".join(draw.choices(NONSENSE, k=draw.randint(1, 16)))
     if draw.random() < 0.3:
-        return body
+        return body, False
     head = f"{draw.choice(['POST', 'GET'])} {draw.choice(PATHS)} HTTP/1.1\r\nHost: x\r\n"
     head += f"Content-Type: {draw.choice(KINDS)}\r\nContent-Length: {len(body)}\r\n"
-    return f"{head}Connection: close\r\n\r\n".encode() + body
+    return f"{head}Connection: close\r\n\r\n".encode() + body, True
 
 
 async def fuzz(options: argparse.Namespace) -> None:
@@ -291,7 +291,10 @@ async def fuzz(options: argparse.Namespace) -> None:
             for _ in range(count):
                 reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
                 try:
-                    writer.write(nonsense(draw))
+                    sent, complete = nonsense(draw)
+                    writer.write(sent)
+                    if not complete:
+                        writer.write_eof()  # rather than wait for the server to lose patience
                     answer = await asyncio.wait_for(reader.read(), 15)
                 except (OSError, TimeoutError):
                     answer = b""
