@@ -265,6 +265,21 @@ NONSENSE = [
 ]
 
 
+PATHS = ["/translate", "/detect", "/suggest", "/translate_file", "/v2/translate", "/languages"]
+PATHS += ["/v1/completions", "/v1/embeddings", "/download_file/x", "/frontend/settings", "/%00"]
+KINDS = ["application/json", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"]
+
+
+def nonsense(draw: random.Random) -> tuple[bytes, bool]:
+    """Any bytes, or a request that is well formed up to its body; and which it is."""
+    body = b"".join(draw.choices(NONSENSE, k=draw.randint(1, 16)))
+    if draw.random() < 0.3:
+        return body, False
+    head = f"{draw.choice(['POST', 'GET'])} {draw.choice(PATHS)} HTTP/1.1\r\nHost: x\r\n"
+    head += f"Content-Type: {draw.choice(KINDS)}\r\nContent-Length: {len(body)}\r\n"
+    return f"{head}Connection: close\r\n\r\n".encode() + body, True
+
+
 async def fuzz(options: argparse.Namespace) -> None:
     draw = random.Random(11)
     statuses: Counter[int] = Counter()
@@ -276,10 +291,12 @@ async def fuzz(options: argparse.Namespace) -> None:
             for _ in range(count):
                 reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
                 try:
-                    writer.write(b"".join(draw.choices(NONSENSE, k=draw.randint(1, 16))))
-                    writer.write_eof()
-                    answer = await reader.read()
-                except OSError:
+                    sent, complete = nonsense(draw)
+                    writer.write(sent)
+                    if not complete:
+                        writer.write_eof()  # rather than wait for the server to lose patience
+                    answer = await asyncio.wait_for(reader.read(), 15)
+                except (OSError, TimeoutError):
                     answer = b""
                 writer.close()
                 status = int(answer.split(b" ", 2)[1]) if answer.startswith(b"HTTP/1.1 ") else 0

@@ -28,11 +28,17 @@ def started(*arguments: str) -> tuple["subprocess.Popen[str]", str]:
     raise AssertionError("the server did not start")
 
 
+def fetched(address: str) -> str:
+    with urllib.request.urlopen(address, timeout=60) as answer:
+        return str(answer.read(), "utf-8")
+
+
+@pytest.mark.timeout(400)
 def test_what_was_begun_is_finished_before_it_stops(runs: dict[str, Path]) -> None:
     process, address = started(str(runs["fr-en"]))
     assert process.stderr is not None
     try:
-        text = "the cat sleeps and a dog eats. " * 400
+        text = "the cat sleeps and a dog eats. " * 150
         body = json.dumps({"q": text, "source": "fr", "target": "en"}).encode()
         request = urllib.request.Request(
             f"{address}translate", body, {"content-type": "application/json"}
@@ -45,18 +51,19 @@ def test_what_was_begun_is_finished_before_it_stops(runs: dict[str, Path]) -> No
 
         asking = threading.Thread(target=ask)
         asking.start()
-        while b"in_flight 1.0" not in urllib.request.urlopen(f"{address}metrics").read():
+        while "in_flight 2.0" not in fetched(f"{address}metrics"):
             if not asking.is_alive():
                 pytest.skip("this machine answers too quickly to stop it meanwhile")
         process.send_signal(signal.SIGTERM)
         asking.join(100)
-        assert process.wait(60) == 0
+        assert process.wait(100) == 0
         assert len(answers) == 1
         log = process.stderr.read()
         assert '"route": "/translate", "status": 200' in log
         assert "Traceback" not in log
     finally:
         process.kill()
+        process.wait()
         process.stderr.close()
 
 
@@ -67,7 +74,6 @@ def test_what_was_begun_is_finished_before_it_stops(runs: dict[str, Path]) -> No
         (["{run}", "{run}"], "both translate fr to en"),
         (["{run}", "--api-keys", "/no/such/file"], "cannot be read"),
         (["{run}", "--port", "70000"], "65535"),
-        (["{run}", "--host", "256.1.1.1"], "cannot listen there"),
         (["en:en={run}"], "nothing to translate"),
     ],
 )

@@ -60,13 +60,29 @@ def serve(settings: Settings, say: Callable[[str], None]) -> None:
         service = build_service(settings, metrics, say)
         warm_up(service.pairs)
         app = build(service, keys, metrics, None if settings.quiet else AccessLog())
-        server = uvicorn.Server(configuration(app, settings))
-        seconds = time.perf_counter() - begun
-        say(f"Ready in {seconds:.1f} s: http://{address(listener)}/ (Ctrl-C stops)")
+        place = address(listener)
+
+        def ready() -> None:
+            seconds = time.perf_counter() - begun
+            say(f"Ready in {seconds:.1f} s: http://{place}/ (Ctrl-C stops)")
+
+        server = Server(configuration(app, settings), ready)
         try:
             server.run(sockets=[listener])
         finally:
             service.batcher.stop()
+
+
+class Server(uvicorn.Server):
+    """Says when it answers, and not before."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._ready()
 
 
 def configuration(app: ASGIApp, settings: Settings) -> uvicorn.Config:
