@@ -63,7 +63,7 @@ print([asyncio.run(get(path)) for path in ("/", "/main.js", "/api/runs", "/api/m
 print("torch" in sys.modules)
 """
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=100, check=True
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=115, check=True
     )
     assert done.stdout.splitlines() == ["[200, 200, 200, 200]", "False"]
 
@@ -184,7 +184,7 @@ def test_a_checkpoint_answers_for_itself(
         steps = served.ask("/api/trace", {**pair(best), **values}).json()["steps"]
         return float(steps[0]["log_probability"])
 
-    assert first(step=STEPS[0]) != first(step=STEPS[1]) == first()
+    assert first(step=STEPS[0]) < first(step=STEPS[1]) == first()
     refusal = served.ask("/api/trace", {**pair(best), "step": 7})
     assert refusal.status == 400
     assert "no checkpoint of step 7" in refusal.json()["error"]
