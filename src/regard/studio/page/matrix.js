@@ -7,8 +7,9 @@ import * as scene from "./scene.js";
 
 const LARGEST = 56;
 const SMALLEST = 3;
-// Numbers fit into cells of this size, labels beside cells of that.
+// The smallest cells that have a number in them, a gap between them, a label beside them.
 const FOR_NUMBERS = 28;
+const FOR_GAPS = 12;
 const FOR_LABELS = 9;
 const TURN = -50;
 
@@ -47,6 +48,7 @@ export class Matrix {
    */
   constructor({ label, point = () => {}, lock = () => {}, open = () => {} }) {
     this.listeners = { point, lock, open };
+    this.colours = table(isDark());
     this.at = [-1, -1];
     this.locked = [-1, -1];
     this.canvas = h("canvas", { "aria-hidden": "true" });
@@ -95,13 +97,13 @@ export class Matrix {
 
   colourAt(row, col) {
     const { cols, data, scales, signed } = this.spec;
-    return table(isDark(), signed)[shade(data[row * cols + col], scales[row], signed)];
+    return this.colours[shade(data[row * cols + col], scales[row], signed)];
   }
 
   paint() {
-    const { rows, cols, data } = this.spec;
+    const { rows, cols, signed } = this.spec;
+    this.colours = table(isDark(), signed);
     const { cell, left, top, spill } = this.size;
-    const gap = cell >= 12 ? 1 : 0;
     const ratio = Math.min(2, devicePixelRatio || 1);
     this.frame.style.width = `${left + cols * cell + spill}px`;
     this.frame.style.height = `${top + rows * cell + 2}px`;
@@ -115,20 +117,43 @@ export class Matrix {
     this.canvas.height = rows * cell * ratio;
     const context = this.canvas.getContext("2d");
     context.scale(ratio, ratio);
+    context.imageSmoothingEnabled = false;
+    context.drawImage(this.pixels(), 0, 0, cols * cell, rows * cell);
+    if (cell >= FOR_GAPS) {
+      for (let col = 1; col <= cols; col += 1) context.clearRect(col * cell - 1, 0, 1, rows * cell);
+      for (let row = 1; row <= rows; row += 1) context.clearRect(0, row * cell - 1, cols * cell, 1);
+    }
+    if (cell >= FOR_NUMBERS) this.write(context);
+  }
+
+  /** A cell a pixel; enlarging it costs nothing, drawing thousands of squares does. */
+  pixels() {
+    const { rows, cols } = this.spec;
+    const canvas = h("canvas", { width: Math.max(1, cols), height: Math.max(1, rows) });
+    const context = canvas.getContext("2d");
+    const image = context.createImageData(canvas.width, canvas.height);
+    for (let row = 0; row < rows; row += 1) {
+      for (let col = 0; col < cols; col += 1) {
+        const at = 4 * (row * cols + col);
+        [image.data[at], image.data[at + 1], image.data[at + 2]] = this.colourAt(row, col);
+        image.data[at + 3] = 255;
+      }
+    }
+    context.putImageData(image, 0, 0);
+    return canvas;
+  }
+
+  write(context) {
+    const { rows, cols, data } = this.spec;
+    const { cell } = this.size;
     context.textAlign = "center";
     context.textBaseline = "middle";
     context.font = `${Math.min(11.5, cell * 0.34)}px system-ui, sans-serif`;
+    context.globalAlpha = 0.85;
     for (let row = 0; row < rows; row += 1) {
       for (let col = 0; col < cols; col += 1) {
-        const colour = this.colourAt(row, col);
-        context.fillStyle = css(colour);
-        context.fillRect(col * cell, row * cell, cell - gap, cell - gap);
-        if (cell >= FOR_NUMBERS) {
-          context.fillStyle = ink(colour);
-          context.globalAlpha = 0.85;
-          context.fillText(short(data[row * cols + col]), (col + 0.5) * cell, (row + 0.5) * cell);
-          context.globalAlpha = 1;
-        }
+        context.fillStyle = ink(this.colourAt(row, col));
+        context.fillText(short(data[row * cols + col]), (col + 0.5) * cell, (row + 0.5) * cell);
       }
     }
   }
@@ -252,7 +277,7 @@ export class Matrix {
   }
 
   /** The picture for export. */
-  scene(colours) {
+  scene(inks) {
     const { rows, cols, rowLabels, colLabels } = this.spec;
     const size = layout({ ...this.spec, most: 32 }, 20_000);
     const { cell, left, top, spill, font } = size;
@@ -263,7 +288,7 @@ export class Matrix {
         items.push(scene.rect(left + col * cell, top + row * cell, cell - 1, cell - 1, fill));
       }
     }
-    const style = { fill: colours.ink, size: font };
+    const style = { fill: inks.ink, size: font };
     rowLabels.forEach((label, row) =>
       items.push(scene.text(left - 8, top + (row + 0.5) * cell + 4, label, { ...style, anchor: "end" })),
     );
