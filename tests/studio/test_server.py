@@ -52,7 +52,7 @@ from regard.studio.server import build_app
 app = build_app([OpenRun(Path({str(folders["digits"])!r}))])
 async def get(path):
     sent = []
-    async def receive(): return {{"type": "http.request", "body": b"", "more_body": False}}
+    async def receive(): await asyncio.Event().wait()  # a visitor who stays and says nothing more
     async def send(message): sent.append(message)
     scope = {{"type": "http", "method": "GET", "path": path, "raw_path": path.encode(),
              "query_string": b"", "headers": [(b"host", b"127.0.0.1")], "http_version": "1.1",
