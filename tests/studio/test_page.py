@@ -115,7 +115,11 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Chrome, P
         *("--window-size=1440,1000", "--hide-scrollbars"),
     ):
         options.add_argument(argument)
-    options.add_experimental_option("prefs", {"download.default_directory": str(downloads)})
+    preferences = {
+        "download.default_directory": str(downloads),
+        "profile.default_content_setting_values.automatic_downloads": 1,
+    }
+    options.add_experimental_option("prefs", preferences)
     options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
     made = Chrome(options=options, service=Service(found[1]))
     try:

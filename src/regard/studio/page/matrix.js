@@ -6,9 +6,12 @@ import { h, replace } from "./dom.js";
 import * as scene from "./scene.js";
 
 const LARGEST = 56;
-const SMALLEST = 3;
-// Numbers fit into cells of this size, labels beside cells of that.
+// A long sentence is scrolled rather than made too small to read, unless it is very long.
+const SMALLEST = 11;
+const CROWDED = 260 * 260;
+// The smallest cells that have a number in them, a gap between them, a label beside them.
 const FOR_NUMBERS = 28;
+const FOR_GAPS = 12;
 const FOR_LABELS = 9;
 const TURN = -50;
 
@@ -20,7 +23,7 @@ function widest(labels, size) {
 }
 
 /** Sizes of a matrix in a given width. Pure but for the width of letters. */
-function layout({ rows, cols, rowLabels, colLabels, most = LARGEST }, width) {
+function layout({ rows, cols, rowLabels, colLabels, most = LARGEST, least }, width) {
   const narrow = width < 520;
   const font = narrow ? 11.5 : 13;
   const left = Math.min(narrow ? 104 : 180, Math.ceil(widest(rowLabels, font)) + 12);
@@ -29,7 +32,8 @@ function layout({ rows, cols, rowLabels, colLabels, most = LARGEST }, width) {
   const lean = Math.cos((-TURN * Math.PI) / 180);
   const last = colLabels.length ? widest(colLabels.slice(-1), font) : 0;
   const spill = Math.max(4, Math.min(150, last) * lean - 8);
-  const cell = Math.max(SMALLEST, Math.min(most, Math.floor((width - left - spill) / Math.max(1, cols))));
+  const smallest = least ?? (rows * cols > CROWDED ? 4 : SMALLEST);
+  const cell = Math.max(smallest, Math.min(most, Math.floor((width - left - spill) / Math.max(1, cols))));
   const labelled = cell >= FOR_LABELS;
   return {
     cell,
@@ -42,16 +46,18 @@ function layout({ rows, cols, rowLabels, colLabels, most = LARGEST }, width) {
 }
 
 export class Matrix {
-  /** `point(row, col)` hears where the pointer is (-1, -1 when it left), `lock` where it clicked,
+  /** `point(row, col)` hears where the pointer is (-1, -1 for nowhere), `lock` where it clicked,
    * `open` where Enter was pressed or a double click made.
    */
   constructor({ label, point = () => {}, lock = () => {}, open = () => {} }) {
     this.listeners = { point, lock, open };
+    this.colours = table(isDark());
     this.at = [-1, -1];
     this.locked = [-1, -1];
     this.canvas = h("canvas", { "aria-hidden": "true" });
     this.bands = ["row", "col", "spot", "lock"].map((name) => h("div", { class: `band ${name}` }));
-    this.labels = h("div", { class: "matrix-labels", "aria-hidden": "true" });
+    this.rows = h("div", { class: "matrix-labels rows", "aria-hidden": "true" });
+    this.cols = h("div", { class: "matrix-labels", "aria-hidden": "true" });
     this.frame = h(
       "div",
       {
@@ -62,17 +68,23 @@ export class Matrix {
         "aria-label": `${label}. Arrow keys move, Enter opens the numbers, Escape lets go.`,
         on: {
           pointermove: (event) => this.hover(event),
-          pointerleave: () => this.point(-1, -1),
+          // What was pointed at last stays, so that one can go to what is said about it.
+          pointerleave: () => this.locked[0] >= 0 && this.point(-1, -1),
           click: (event) => this.click(event),
           dblclick: () => this.listeners.open(...this.at),
           keydown: (event) => this.key(event),
         },
       },
       this.canvas,
-      this.labels,
+      this.cols,
       this.bands,
+      this.rows,
     );
     this.element = h("div", { class: "matrix" }, this.frame);
+    // The names of the rows stay in sight.
+    this.element.addEventListener("scroll", () => {
+      this.rows.style.transform = `translateX(${this.element.scrollLeft}px)`;
+    });
     new ResizeObserver(() => this.fit()).observe(this.element);
   }
 
@@ -95,14 +107,14 @@ export class Matrix {
 
   colourAt(row, col) {
     const { cols, data, scales, signed } = this.spec;
-    return table(isDark(), signed)[shade(data[row * cols + col], scales[row], signed)];
+    return this.colours[shade(data[row * cols + col], scales[row], signed)];
   }
 
   paint() {
-    const { rows, cols, data } = this.spec;
+    const { rows, cols, signed } = this.spec;
+    this.colours = table(isDark(), signed);
     const { cell, left, top, spill } = this.size;
-    const gap = cell >= 12 ? 1 : 0;
-    const ratio = Math.min(2, devicePixelRatio || 1);
+    const ratio = rows * cols > 10_000 ? 1 : Math.min(2, devicePixelRatio || 1);
     this.frame.style.width = `${left + cols * cell + spill}px`;
     this.frame.style.height = `${top + rows * cell + 2}px`;
     Object.assign(this.canvas.style, {
@@ -115,20 +127,43 @@ export class Matrix {
     this.canvas.height = rows * cell * ratio;
     const context = this.canvas.getContext("2d");
     context.scale(ratio, ratio);
+    context.imageSmoothingEnabled = false;
+    context.drawImage(this.pixels(), 0, 0, cols * cell, rows * cell);
+    if (cell >= FOR_GAPS) {
+      for (let col = 1; col <= cols; col += 1) context.clearRect(col * cell - 1, 0, 1, rows * cell);
+      for (let row = 1; row <= rows; row += 1) context.clearRect(0, row * cell - 1, cols * cell, 1);
+    }
+    if (cell >= FOR_NUMBERS) this.write(context);
+  }
+
+  /** A cell a pixel; enlarging it costs nothing, drawing thousands of squares does. */
+  pixels() {
+    const { rows, cols } = this.spec;
+    const canvas = h("canvas", { width: Math.max(1, cols), height: Math.max(1, rows) });
+    const context = canvas.getContext("2d");
+    const image = context.createImageData(canvas.width, canvas.height);
+    for (let row = 0; row < rows; row += 1) {
+      for (let col = 0; col < cols; col += 1) {
+        const at = 4 * (row * cols + col);
+        [image.data[at], image.data[at + 1], image.data[at + 2]] = this.colourAt(row, col);
+        image.data[at + 3] = 255;
+      }
+    }
+    context.putImageData(image, 0, 0);
+    return canvas;
+  }
+
+  write(context) {
+    const { rows, cols, data } = this.spec;
+    const { cell } = this.size;
     context.textAlign = "center";
     context.textBaseline = "middle";
     context.font = `${Math.min(11.5, cell * 0.34)}px system-ui, sans-serif`;
+    context.globalAlpha = 0.85;
     for (let row = 0; row < rows; row += 1) {
       for (let col = 0; col < cols; col += 1) {
-        const colour = this.colourAt(row, col);
-        context.fillStyle = css(colour);
-        context.fillRect(col * cell, row * cell, cell - gap, cell - gap);
-        if (cell >= FOR_NUMBERS) {
-          context.fillStyle = ink(colour);
-          context.globalAlpha = 0.85;
-          context.fillText(short(data[row * cols + col]), (col + 0.5) * cell, (row + 0.5) * cell);
-          context.globalAlpha = 1;
-        }
+        context.fillStyle = ink(this.colourAt(row, col));
+        context.fillText(short(data[row * cols + col]), (col + 0.5) * cell, (row + 0.5) * cell);
       }
     }
   }
@@ -137,12 +172,15 @@ export class Matrix {
     const { rowLabels, colLabels, faintRows = NONE, faintCols = NONE } = this.spec;
     const { cell, left, top, font, labelled } = this.size;
     if (!labelled) {
-      replace(this.labels);
+      replace(this.rows);
+      replace(this.cols);
       return;
     }
     const name = (faint, at) => (faint.has(at) ? "faint" : null);
+    this.rows.style.width = `${left}px`;
+    this.rows.style.height = `${top + this.spec.rows * cell}px`;
     replace(
-      this.labels,
+      this.rows,
       rowLabels.map((label, row) =>
         h(
           "span",
@@ -160,6 +198,9 @@ export class Matrix {
           label,
         ),
       ),
+    );
+    replace(
+      this.cols,
       colLabels.map((label, col) =>
         h(
           "span",
@@ -223,14 +264,14 @@ export class Matrix {
     const [lockedRow, lockedCol] = this.locked;
     lock.hidden = !(lockedRow >= 0 && lockedRow < rows && lockedCol < cols);
     box(lock, left + lockedCol * cell, top + lockedRow * cell, cell, cell);
-    for (const lit of this.labels.querySelectorAll(".lit")) lit.classList.remove("lit");
+    for (const lit of this.frame.querySelectorAll(".lit")) lit.classList.remove("lit");
     if (!on) return;
     box(across, left, top + row * cell, cols * cell, cell);
     box(down, left + col * cell, top, cell, rows * cell);
     box(spot, left + col * cell, top + row * cell, cell, cell);
     if (this.size.labelled) {
-      this.labels.children[row].classList.add("lit");
-      this.labels.children[rows + col].classList.add("lit");
+      this.rows.children[row].classList.add("lit");
+      this.cols.children[col].classList.add("lit");
     }
   }
 
@@ -252,7 +293,7 @@ export class Matrix {
   }
 
   /** The picture for export. */
-  scene(colours) {
+  scene(inks) {
     const { rows, cols, rowLabels, colLabels } = this.spec;
     const size = layout({ ...this.spec, most: 32 }, 20_000);
     const { cell, left, top, spill, font } = size;
@@ -263,7 +304,7 @@ export class Matrix {
         items.push(scene.rect(left + col * cell, top + row * cell, cell - 1, cell - 1, fill));
       }
     }
-    const style = { fill: colours.ink, size: font };
+    const style = { fill: inks.ink, size: font };
     rowLabels.forEach((label, row) =>
       items.push(scene.text(left - 8, top + (row + 0.5) * cell + 4, label, { ...style, anchor: "end" })),
     );

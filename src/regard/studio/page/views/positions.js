@@ -108,6 +108,7 @@ export function positions(session) {
       scales: new Float32Array(length).fill(most),
       signed: true,
       most: 14,
+      least: 2,
     });
     const high = largest(found.dots);
     dots.show({
@@ -119,6 +120,7 @@ export function positions(session) {
       scales: new Float32Array(length).fill(high),
       signed: true,
       most: 11,
+      least: 2,
     });
     explain(-1, -1);
   }
