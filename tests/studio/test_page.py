@@ -403,6 +403,7 @@ def test_nobody_is_shut_out(view: str, page: Visitor) -> None:
         for theme in ("light", "dark"):
             media = {"features": [{"name": "prefers-color-scheme", "value": theme}]}
             page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+            time.sleep(0.4)  # colours of buttons change gently
             found = page.driver.execute_async_script(
                 "axe.run({resultTypes: ['violations']}).then(arguments[0])"
             )
