@@ -327,7 +327,7 @@ def test_another_path_of_the_beam_is_adopted(page: Visitor) -> None:
     text = wanted.text
     wanted.click()
     page.wait(lambda: page.text("#output") == text)
-    page.run("document.querySelectorAll('#tabs a')[1].click()")
+    page.run("document.querySelector('#tabs [data-view=alignment]').click()")
     page.wait(lambda: page.all(".row-label"))
     assert "".join(each.text for each in page.all(".row-label")) == text.replace(" ", "")
 
