@@ -327,7 +327,7 @@ def test_another_path_of_the_beam_is_adopted(page: Visitor) -> None:
     text = wanted.text
     wanted.click()
     page.wait(lambda: page.text("#output") == text)
-    page.run("document.querySelectorAll('#tabs a')[1].click()")
+    page.run("document.querySelector('#tabs [data-view=alignment]').click()")
     page.wait(lambda: page.all(".row-label"))
     assert "".join(each.text for each in page.all(".row-label")) == text.replace(" ", "")
 
@@ -403,6 +403,7 @@ def test_nobody_is_shut_out(view: str, page: Visitor) -> None:
         for theme in ("light", "dark"):
             media = {"features": [{"name": "prefers-color-scheme", "value": theme}]}
             page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+            time.sleep(0.4)  # colours of buttons change gently
             found = page.driver.execute_async_script(
                 "axe.run({resultTypes: ['violations']}).then(arguments[0])"
             )

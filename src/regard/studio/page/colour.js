@@ -83,5 +83,6 @@ export function css([r, g, b]) {
 /** Ink that can be read on a colour. */
 export function ink([r, g, b]) {
   const bright = 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
-  return bright > 0.2 ? "#16181d" : "#fbfaf7";
+  // Black and white are as far from this brightness as each other: 4.6 to 1 at the least.
+  return bright > 0.179 ? "#000000" : "#ffffff";
 }

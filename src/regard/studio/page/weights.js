@@ -82,7 +82,7 @@ export function largestMass({ rows, cols, data }, share) {
     const total = line.reduce((sum, value) => sum + value, 0);
     let sum = 0;
     for (const col of order) {
-      if (sum >= share * total) break;
+      if (sum >= share * total - 1e-6) break;
       result[row * cols + col] = line[col];
       sum += line[col];
     }
