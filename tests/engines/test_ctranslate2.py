@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from regard.checkpoint import Run, weights
-from regard.engines import conversion
+from regard.engines import Stopped, conversion, never
 from regard.engines.native import Native
 from regard.errors import RequestError, RunError
 from regard.hypothesis import Hypothesis
@@ -206,13 +206,21 @@ class Asked:
         self.searches: list[Search] = []
 
     def search(
-        self, sources: Sequence[list[int]], prefixes: Sequence[list[int]], search: Search
+        self,
+        sources: Sequence[list[int]],
+        prefixes: Sequence[list[int]],
+        search: Search,
+        stopped: Stopped = never,
     ) -> list[list[Hypothesis]]:
         self.searches.append(search)
         return [[Hypothesis([7], [-1.0, -1.0], -1.0, True)] for _ in sources]
 
     def best(
-        self, sources: Sequence[list[int]], prefixes: Sequence[list[int]], search: Search
+        self,
+        sources: Sequence[list[int]],
+        prefixes: Sequence[list[int]],
+        search: Search,
+        stopped: Stopped = never,
     ) -> list[list[int]]:
         self.searches.append(search)
         return [[7] for _ in sources]
