@@ -95,7 +95,7 @@ class Outermost:
             refusal = Refusal(503, "the request took too long; send less at once", 1)
         except ClientDisconnect:
             raise
-        except Exception:
+        except Exception:  # a fault of ours: one request fails, the server goes on
             traceback.print_exc(file=sys.stderr)
             refusal = Refusal(500, "the server failed to answer; its log says why")
         if not began:
