@@ -1,6 +1,6 @@
 """The whole application: every endpoint and its path."""
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from starlette.responses import Response, StreamingResponse
@@ -47,7 +47,7 @@ def table(door: Door) -> list[Endpoint]:
     """Every path that is answered."""
     asked, given = ("POST",), ("GET",)
     return [
-        Endpoint("/translate", asked, with_fields(endpoints.translate)),
+        Endpoint("/translate", asked, translate),
         Endpoint("/detect", asked, with_fields(endpoints.detect)),
         Endpoint("/languages", given, alone(endpoints.languages), is_open=True),
         Endpoint("/translate_file", asked, translate_file),
@@ -109,12 +109,22 @@ def deepl_usage(door: Door) -> Answering:
     return answer
 
 
+async def translate(call: Call) -> Any:
+    fields = call.sent.fields
+    if not truth(fields.get("stream")):
+        return await endpoints.translate(call.service, fields)
+    return events(await endpoints.translate_streamed(call.service, fields))
+
+
 async def completions(call: Call) -> Any:
     fields = call.sent.fields
     wish = openai.read_wish(call.service, fields)
     if not truth(fields.get("stream")):
         return await openai.completions(call.service, wish)
-    chunks = openai.streamed(call.service, wish)
+    return events(openai.streamed(call.service, wish))
+
+
+def events(chunks: AsyncIterator[bytes]) -> Response:
     return StreamingResponse(chunks, media_type="text/event-stream")
 
 

@@ -4,19 +4,63 @@ Sentences of refusals are LibreTranslate's own, word for word, since clients sho
 """
 
 import asyncio
-from collections.abc import Mapping
-from typing import Any
+import json
+from collections.abc import AsyncGenerator, Awaitable, Mapping
+from contextlib import aclosing
+from typing import Any, TypeVar
 
 from regard.serve.files import FORMATS, read_text, translated_name
 from regard.serve.languages import base, name
-from regard.serve.refusal import Refusal
-from regard.serve.service import Answer, Service, Wish
+from regard.serve.refusal import TOO_LONG, Refusal
+from regard.serve.service import Answer, Service, Wish, answers_of
 
 Fields = Mapping[str, Any]
+Result = TypeVar("Result")
 
 
 async def translate(service: Service, fields: Fields) -> dict[str, Any]:
     """POST /translate"""
+    wish, many = read_wish(service, fields)
+    return show(await service.translate(wish), wish, many)
+
+
+async def translate_streamed(service: Service, fields: Fields) -> AsyncGenerator[bytes, None]:
+    """POST /translate with `stream`: events, which begin once it is clear that it can be done."""
+    wish, many = read_wish(service, fields)
+    if wish.alternatives or wish.explain:
+        raise Refusal(400, "Invalid request: alternatives and explain cannot be streamed")
+    texts = await service.take_apart(wish)
+    until = asyncio.get_running_loop().time() + service.limits.request_seconds
+
+    async def events() -> AsyncGenerator[bytes, None]:
+        filled = [""] * len(texts)
+        try:
+            async with aclosing(service.stream(texts, wish)) as pieces:
+                while found := await within(until, anext(pieces, None)):
+                    number, piece = found
+                    filled[number] += piece
+                    yield event({"index": number, "text": piece})
+            yield event(show(answers_of(texts, filled), wish, many))
+        except Refusal as refusal:
+            yield event({"error": str(refusal)})
+        except TimeoutError:
+            yield event({"error": TOO_LONG})
+        yield b"data: [DONE]\n\n"
+
+    return events()
+
+
+async def within(until: float, awaited: Awaitable[Result]) -> Result:
+    async with asyncio.timeout_at(until):
+        return await awaited
+
+
+def event(value: dict[str, Any]) -> bytes:
+    return f"data: {json.dumps(value, ensure_ascii=False)}\n\n".encode()
+
+
+def read_wish(service: Service, fields: Fields) -> tuple[Wish, bool]:
+    """What is asked, and whether it is asked of a list."""
     texts, many = read_texts(service, fields)
     wish = Wish(
         texts=texts,
@@ -27,7 +71,7 @@ async def translate(service: Service, fields: Fields) -> dict[str, Any]:
         explain=truth(fields.get("explain")),
         from_memory=truth(fields.get("memory")),
     )
-    return show(await service.translate(wish), wish, many)
+    return wish, many
 
 
 def show(answers: list[Answer], wish: Wish, many: bool) -> dict[str, Any]:

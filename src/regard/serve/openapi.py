@@ -51,6 +51,7 @@ def libretranslate(service: Service) -> dict[str, Any]:
                     "api_key": TEXT,
                     "explain": FLAG,
                     "memory": FLAG,
+                    "stream": FLAG,
                 },
             ),
             needs(
@@ -61,6 +62,7 @@ def libretranslate(service: Service) -> dict[str, Any]:
                     "regard": one_or_list({"type": "object"}),
                 },
             ),
+            streams=True,
         ),
         "/detect": post(
             "Tell the language of a text",
@@ -158,6 +160,7 @@ def openai(service: Service) -> dict[str, Any]:
                 },
             ),
             fields({"choices": {"type": "array"}, "model": TEXT, "usage": tokens}),
+            streams=True,
         ),
         "/v1/embeddings": post(
             "Vectors of texts, as OpenAI gives them",
@@ -207,9 +210,15 @@ def get(summary: str, answer: Schema) -> dict[str, Any]:
 
 
 def post(
-    summary: str, body: Schema, answer: Schema, sent_as: str = "application/json"
+    summary: str,
+    body: Schema,
+    answer: Schema,
+    sent_as: str = "application/json",
+    streams: bool = False,
 ) -> dict[str, Any]:
     asked = operation(summary, answer)
+    if streams:
+        asked["responses"]["200"]["content"]["text/event-stream"] = {"schema": TEXT}
     asked["requestBody"] = {"required": True, "content": {sent_as: {"schema": body}}}
     return {"post": asked}
 

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from regard.serve.access_log import AccessLog
 from regard.serve.metrics import Metrics
 from regard.serve.protocol import CONNECTION
-from regard.serve.refusal import Refusal
+from regard.serve.refusal import TOO_LONG, Refusal
 
 CLOSED_BY_CLIENT = 499  # as nginx logs it
 SEND_SECONDS = 30.0
@@ -92,7 +92,7 @@ class Outermost:
         except HTTPException as error:
             refusal = Refusal(error.status_code, str(error.detail))
         except TimeoutError:
-            refusal = Refusal(503, "the request took too long; send less at once", 1)
+            refusal = Refusal(503, TOO_LONG, 1)
         except ClientDisconnect:
             raise
         except Exception:  # a fault of ours: one request fails, the server goes on

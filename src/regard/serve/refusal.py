@@ -2,6 +2,8 @@
 
 from regard.errors import RequestError
 
+TOO_LONG = "the request took too long; send less at once"
+
 
 class Refusal(RequestError):
     """One sentence, which never repeats what was sent."""

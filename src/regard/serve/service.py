@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -24,6 +24,8 @@ from regard.tasks import Translation
 
 # Longer texts are taken apart in a thread, so that others are answered meanwhile.
 LONG = 2000
+# Sentences of a streamed text that are translated together, after the first.
+STREAMED = 8
 
 
 @dataclass(frozen=True)
@@ -71,11 +73,7 @@ class Service:
 
     async def translate(self, wish: Wish) -> list[Answer]:
         """An answer for each text, in order."""
-        loading = wish.source == "auto" and not self.detector.ready
-        if loading or sum(map(len, wish.texts)) > LONG:
-            texts = await asyncio.to_thread(self._take_apart, wish)
-        else:
-            texts = self._take_apart(wish)
+        texts = await self.take_apart(wish)
         if wish.explain or wish.alternatives:
             await self._search_scored(texts, wish)
             answers = [self._answer(each, wish) for each in texts]
@@ -84,10 +82,32 @@ class Service:
                     answer.extra |= await self._explain(each)
             return answers
         filled = await self._search_best(texts, wish)
-        return [
-            Answer(text, detected=each.detected, extra=pivot_of(each.route))
-            for text, each in zip(filled, texts, strict=True)
-        ]
+        return answers_of(texts, filled)
+
+    async def stream(
+        self, texts: Sequence[Sentences], wish: Wish
+    ) -> AsyncGenerator[tuple[int, str], None]:
+        """The texts one after the other, bit by bit: a text's number and what comes next of it."""
+        for number, each in enumerate(texts):
+            translations: list[str] = []
+            shown, count = 0, len(each.document.sentences)
+            while True:
+                start = len(translations)
+                group = each.document.sentences[start : start + (STREAMED if start else 1)]
+                for pair in each.route:
+                    group = await self._best(pair, group, wish.from_memory)
+                translations += group
+                text = each.document.fill(translations, wish.target)
+                yield number, text[shown:]
+                shown = len(text)
+                if len(translations) == count:
+                    break
+
+    async def take_apart(self, wish: Wish) -> list[Sentences]:
+        loading = wish.source == "auto" and not self.detector.ready
+        if loading or sum(map(len, wish.texts)) > LONG:
+            return await asyncio.to_thread(self._take_apart, wish)
+        return self._take_apart(wish)
 
     def _take_apart(self, wish: Wish) -> list[Sentences]:
         texts = []
@@ -176,6 +196,13 @@ class Service:
         aligner = each.route[0].translator if len(each.route) == 1 else None
         best = [found[0] for found in each.outputs]
         return await explain(self.thread, each.document.sentences, best, aligner)
+
+
+def answers_of(texts: Sequence[Sentences], filled: Sequence[str]) -> list[Answer]:
+    return [
+        Answer(text, detected=each.detected, extra=pivot_of(each.route))
+        for text, each in zip(filled, texts, strict=True)
+    ]
 
 
 def pivot_of(route: Sequence[Pair]) -> dict[str, Any]:

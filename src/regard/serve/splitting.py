@@ -19,11 +19,13 @@ class Document:
     is_html: bool = False
 
     def fill(self, translations: Sequence[str], target: str) -> str:
-        """The text with each sentence in its translation."""
+        """The text with each sentence in its translation, up to the first that has none yet."""
         filled = []
         unspaced = base(target) in UNSPACED
         for place, part in enumerate(self.parts):
             if isinstance(part, int):
+                if part == len(translations):
+                    break
                 text = translations[part]
                 filled.append(escape(text, quote=False) if self.is_html else text)
             elif part in ("", " ") and self._joins(place):
