@@ -8,27 +8,20 @@ from collections.abc import Sequence
 from typing import Literal
 
 import torch
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from regard.layers.dropout import Dropout
 from regard.layers.masks import key_mask
 from regard.layers.positions import Learned
 from regard.layers.transformer import BlockSizes, EncoderBlock, activate
+from regard.models.configs import OneStack
 
 
-class BertConfig(BaseModel):
+class BertConfig(OneStack):
     """BERT's base model is the default (§3)."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     kind: Literal["bert"] = "bert"
-    num_layers: int = Field(default=12, ge=1, le=200)
-    d_model: int = Field(default=768, ge=2, le=65536)
-    d_ff: int = Field(default=3072, ge=1, le=262144)
-    num_heads: int = Field(default=12, ge=1, le=1024)
-    dropout: float = Field(default=0.1, ge=0, lt=1)
-    attention_dropout: float = Field(default=0.0, ge=0, lt=1)
     activation: Literal["gelu", "gelu_tanh", "relu"] = "gelu"
     norm_epsilon: float = Field(default=1e-12, gt=0, le=1)
     max_positions: int = Field(default=512, ge=1, le=1_000_000)
@@ -45,29 +38,13 @@ class BertConfig(BaseModel):
     def fits_together(self) -> "BertConfig":
         if self.next_sentence and not (self.pooler and self.num_segments > 1):
             raise ValueError("next_sentence needs pooler = true and num_segments of at least 2")
-        if self.d_model % self.num_heads:
-            raise ValueError(
-                f"d_model {self.d_model} is not a multiple of num_heads {self.num_heads}"
-            )
         return self
 
     def summary(self) -> str:
-        return (
-            f"bert, {self.num_layers} layers, d_model {self.d_model}, d_ff {self.d_ff}, "
-            f"{self.num_heads} heads, {self.max_positions} positions, {self.activation}"
-        )
+        return f"bert, {self.sizes}, {self.max_positions} positions, {self.activation}"
 
     def blocks(self) -> BlockSizes:
-        return BlockSizes(
-            d_model=self.d_model,
-            d_ff=self.d_ff,
-            num_heads=self.num_heads,
-            dropout=self.dropout,
-            attention_dropout=self.attention_dropout,
-            norm="post",
-            activation=self.activation,
-            norm_epsilon=self.norm_epsilon,
-        )
+        return self.blocks_with("post")
 
 
 class Bert(nn.Module):

@@ -11,27 +11,18 @@ from collections.abc import Sequence
 from typing import Literal
 
 import torch
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from regard.layers.dropout import Dropout
 from regard.layers.past import Past
 from regard.layers.positions import Learned, Rotary, Sinusoidal
-from regard.layers.transformer import Activation, BlockSizes, EncoderBlock
+from regard.layers.transformer import BlockSizes, EncoderBlock
+from regard.models.configs import OneStack
 
 
-class GPTConfig(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class GPTConfig(OneStack):
     kind: Literal["gpt"] = "gpt"
-    num_layers: int = Field(default=12, ge=1, le=200)
-    d_model: int = Field(default=768, ge=2, le=65536)
-    d_ff: int = Field(default=3072, ge=1, le=262144)
-    num_heads: int = Field(default=12, ge=1, le=1024)
-    dropout: float = Field(default=0.1, ge=0, lt=1)
-    attention_dropout: float = Field(default=0.0, ge=0, lt=1)
-    activation: Activation = "gelu"
-    norm_epsilon: float = Field(default=1e-5, gt=0, le=1)
     positions: Literal["learned", "sinusoidal", "rotary"] = "learned"
     # The longest context, as long as positions are learned.
     max_positions: int = Field(default=1024, ge=1, le=1_000_000)
@@ -39,11 +30,7 @@ class GPTConfig(BaseModel):
 
     @model_validator(mode="after")
     def fits_together(self) -> "GPTConfig":
-        d_k, rest = divmod(self.d_model, self.num_heads)
-        if rest:
-            raise ValueError(
-                f"d_model {self.d_model} is not a multiple of num_heads {self.num_heads}"
-            )
+        d_k = self.d_model // self.num_heads
         if self.positions == "rotary" and d_k % 2:
             raise ValueError(
                 'positions = "rotary" turns pairs of numbers, and a head of '
@@ -52,22 +39,10 @@ class GPTConfig(BaseModel):
         return self
 
     def summary(self) -> str:
-        return (
-            f"gpt, {self.num_layers} layers, d_model {self.d_model}, d_ff {self.d_ff}, "
-            f"{self.num_heads} heads, {self.positions} positions, {self.activation}"
-        )
+        return f"gpt, {self.sizes}, {self.positions} positions, {self.activation}"
 
     def blocks(self) -> BlockSizes:
-        return BlockSizes(
-            d_model=self.d_model,
-            d_ff=self.d_ff,
-            num_heads=self.num_heads,
-            dropout=self.dropout,
-            attention_dropout=self.attention_dropout,
-            norm="pre",
-            activation=self.activation,
-            norm_epsilon=self.norm_epsilon,
-        )
+        return self.blocks_with("pre")
 
 
 class GPT(nn.Module):

@@ -5,23 +5,17 @@ Shapes: B texts, T tokens, d d_model. Masks: True = a real token.
 
 import math
 import sys
-from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from regard.layers.dropout import Dropout
-from regard.layers.recurrent import Cell, Nonlinearity, RecurrentEncoder
+from regard.layers.recurrent import RecurrentEncoder
+from regard.models.configs import RecurrentCells, check_directions
 from regard.models.recurrent import full_precision
 
 
-class ReaderConfig(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    kind: Literal["recurrent"] = "recurrent"
-    cell: Cell = "lstm"
-    # What a plain RNN does with its sum; gated cells have their own.
-    nonlinearity: Nonlinearity = "tanh"
+class ReaderConfig(RecurrentCells):
     num_layers: int = Field(default=1, ge=1, le=200)
     # The width of embeddings and states; two directions share it.
     d_model: int = Field(default=256, ge=2, le=65536)
@@ -30,23 +24,13 @@ class ReaderConfig(BaseModel):
 
     @model_validator(mode="after")
     def fits_together(self) -> "ReaderConfig":
-        if self.bidirectional and self.d_model % 2:
-            raise ValueError(
-                f"d_model = {self.d_model} is odd, and two directions share it; "
-                "make it even or set bidirectional = false"
-            )
-        if self.nonlinearity != "tanh" and self.cell != "rnn":
-            raise ValueError(
-                f'nonlinearity = "{self.nonlinearity}" is for cell = "rnn"; leave it out '
-                f'with "{self.cell}"'
-            )
+        check_directions(self.d_model, self.bidirectional)
         return self
 
     def summary(self) -> str:
-        plain = f" ({self.nonlinearity})" if self.cell == "rnn" else ""
         layers = f"{self.num_layers} layer" + "s" * (self.num_layers > 1)
         reading = "bidirectional" if self.bidirectional else "left to right"
-        return f"recurrent, {self.cell}{plain}, {layers}, d_model {self.d_model}, {reading}"
+        return f"recurrent, {self.cell_name}, {layers}, d_model {self.d_model}, {reading}"
 
 
 class Reader(nn.Module):

@@ -16,29 +16,18 @@ from typing import Literal
 
 import torch
 import torch.nn.functional as F
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from regard.layers.alignment import AdditiveAttention, DotAttention, Memory, NoAttention
 from regard.layers.dropout import Dropout
-from regard.layers.recurrent import (
-    Cell,
-    LayerState,
-    Nonlinearity,
-    RecurrentEncoder,
-    RecurrentStack,
-)
+from regard.layers.recurrent import LayerState, RecurrentEncoder, RecurrentStack
+from regard.models.configs import RecurrentCells, check_directions
 
 
-class RecurrentConfig(BaseModel):
+class RecurrentConfig(RecurrentCells):
     """Of the size of Bahdanau's and Luong's models by default, but for their vocabularies."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    kind: Literal["recurrent"] = "recurrent"
-    cell: Cell = "lstm"
-    # What a plain RNN does with its sum; gated cells have their own.
-    nonlinearity: Nonlinearity = "tanh"
     encoder_layers: int = Field(default=1, ge=1, le=200)
     decoder_layers: int = Field(default=1, ge=1, le=200)
     # The width of embeddings, states and features; two directions of the encoder share it.
@@ -52,32 +41,22 @@ class RecurrentConfig(BaseModel):
 
     @model_validator(mode="after")
     def fits_together(self) -> "RecurrentConfig":
-        if self.bidirectional and self.d_model % 2:
-            raise ValueError(
-                f"d_model = {self.d_model} is odd, and two directions share it; "
-                "make it even or set bidirectional = false"
-            )
+        check_directions(self.d_model, self.bidirectional)
         if self.input_feeding and self.attention != "dot":
             raise ValueError(
                 f'input_feeding goes with attention = "dot", it is "{self.attention}", '
                 "which reads its context at every step anyway"
             )
-        if self.nonlinearity != "tanh" and self.cell != "rnn":
-            raise ValueError(
-                f'nonlinearity = "{self.nonlinearity}" is for cell = "rnn"; leave it out '
-                f'with "{self.cell}"'
-            )
         return self
 
     def summary(self) -> str:
-        plain = f" ({self.nonlinearity})" if self.cell == "rnn" else ""
         reading = "bidirectional" if self.bidirectional else "left to right"
         looking = {"none": "no attention", "additive": "additive attention"}.get(
             self.attention, "dot-product attention"
         )
         feeding = ", input feeding" if self.input_feeding else ""
         return (
-            f"recurrent, {self.cell}{plain}, {self.encoder_layers} + {self.decoder_layers} layers, "
+            f"recurrent, {self.cell_name}, {self.encoder_layers} + {self.decoder_layers} layers, "
             f"d_model {self.d_model}, {reading}, {looking}{feeding}"
         )
 

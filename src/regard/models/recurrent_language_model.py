@@ -7,44 +7,28 @@ layer).
 import math
 import sys
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field
 from torch import Tensor, nn
 
 from regard.layers.dropout import Dropout
-from regard.layers.recurrent import Cell, LayerState, Nonlinearity, RecurrentStack
+from regard.layers.recurrent import LayerState, RecurrentStack
+from regard.models.configs import RecurrentCells
 from regard.models.recurrent import full_precision
 
 
-class RecurrentLanguageModelConfig(BaseModel):
+class RecurrentLanguageModelConfig(RecurrentCells):
     """The medium model of Zaremba et al. (2014) by default."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    kind: Literal["recurrent"] = "recurrent"
-    cell: Cell = "lstm"
-    # What a plain RNN does with its sum; gated cells have their own.
-    nonlinearity: Nonlinearity = "tanh"
     num_layers: int = Field(default=2, ge=1, le=200)
     d_model: int = Field(default=650, ge=1, le=65536)
     dropout: float = Field(default=0.5, ge=0, lt=1)
     tied_embeddings: bool = True
 
-    @model_validator(mode="after")
-    def fits_together(self) -> "RecurrentLanguageModelConfig":
-        if self.nonlinearity != "tanh" and self.cell != "rnn":
-            raise ValueError(
-                f'nonlinearity = "{self.nonlinearity}" is for cell = "rnn"; leave it out '
-                f'with "{self.cell}"'
-            )
-        return self
-
     def summary(self) -> str:
-        plain = f" ({self.nonlinearity})" if self.cell == "rnn" else ""
         layers = f"{self.num_layers} layer" + "s" * (self.num_layers > 1)
-        return f"recurrent, {self.cell}{plain}, {layers}, d_model {self.d_model}"
+        return f"recurrent, {self.cell_name}, {layers}, d_model {self.d_model}"
 
 
 @dataclass(frozen=True)
