@@ -21,9 +21,10 @@ import torch
 from safetensors.torch import save
 from torch import Tensor
 
-from regard import checkpoint
-from regard.checkpoint import Run, Tokenizers, read_tensors, weights, write_file, write_tensors
+from regard import files
+from regard.checkpoint import Run, Tokenizers, weights
 from regard.errors import RunError
+from regard.files import read_tensors, write_file, write_tensors
 from regard.models import build
 from regard.recipe import Recipe, parse
 from regard.text.tokenizer import Tokenizer
@@ -105,7 +106,7 @@ def failing_call(number: int, code: int) -> Iterator[list[str]]:
         for name in CALLS:
             patch.setattr(os, name, counted(name, getattr(os, name)))
         patch.setattr(io, "open", counted("write", io.open))
-        patch.setattr(checkpoint, "save_file", counted("write", checkpoint.save_file))
+        patch.setattr(files, "save_file", counted("write", files.save_file))
         yield seen
 
 
@@ -209,7 +210,7 @@ def test_a_missing_folder_is_a_sentence(run: Run) -> None:
 def test_sweep_takes_only_its_own(run: Run) -> None:
     (run.training / "data").mkdir()
     for folder in (run.folder, run.training, run.training / "data"):
-        left = folder / f"{checkpoint.SCRATCH}x7"
+        left = folder / f"{files.SCRATCH}x7"
         left.mkdir()
         (left / "model.safetensors").write_bytes(b"half")
         (left / ".tmpA1").write_bytes(b"half of a half")
@@ -227,7 +228,7 @@ def test_files_follow_the_umask(
     (tmp_path / "usual").touch()
     usual = (tmp_path / "usual").stat().st_mode & 0o777
     if umask is not None:
-        monkeypatch.setattr(checkpoint, "UMASK", umask)
+        monkeypatch.setattr(files, "UMASK", umask)
     write_file(tmp_path / "a", b"text")
     write_tensors(tmp_path / "b", {"x": torch.zeros(3)}, {})
     modes = {(tmp_path / name).stat().st_mode & 0o777 for name in "ab"}

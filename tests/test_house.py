@@ -38,13 +38,16 @@ MAY_IMPORT: dict[str, set[str]] = {
     "inspect": {"data.batch", "layers", "decode"},
     "decode": {"hypothesis"},
     "recipe": {"models"},
-    "checkpoint": {"recipe", "text", "models"},
+    "files": set(),
+    "checkpoint": {"files", "recipe", "text", "models"},
     "work": {"recipe", "models"},
     "plan": {"devices", "checkpoint", "recipe", "models", "work"},
     "evaluate": {"decode", "data", "objectives", "text", "inspect"},
     "search": {"decode", "text"},
-    "engines": {"checkpoint", "search", "hypothesis", "decode", "text", "data", "inspect"}
-    | {"recipe"},
+    "engines": {
+        *("checkpoint", "files", "search", "hypothesis", "decode", "text", "data", "inspect"),
+        "recipe",
+    },
     "tasks": {
         *("engines", "machine", "checkpoint", "search", "hypothesis", "decode", "text", "data"),
         "inspect",
@@ -53,11 +56,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "cli": {
         *("tasks", "text_tasks", "engines", "search", "evaluate", "inspect", "training", "recipe"),
         *("checkpoint", "data", "machine", "plan", "work", "devices", "distill", "compare"),
-        *("studio", "serve"),
+        *("studio", "serve", "files"),
     },
     "distill": {
         *("tasks", "engines", "search", "training", "recipe", "checkpoint", "data", "machine"),
-        "models",
+        *("models", "files"),
     },
     "compare": {"evaluate", "checkpoint", "data", "recipe", "training", "tasks"},
     "serve": {

@@ -15,10 +15,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from regard.checkpoint import Run, replacing, write_file
+from regard.checkpoint import Run
 from regard.data.corpus import Pair
 from regard.engines.ctranslate2 import fingerprint
 from regard.errors import RecipeError, RunError
+from regard.files import replacing, write_file
 from regard.machine import usable_cores
 from regard.models import TransformerConfig
 from regard.recipe import Recipe, override, parse

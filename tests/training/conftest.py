@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from regard import machine
-from regard.checkpoint import Run, digest
+from regard.checkpoint import Run
+from regard.files import digest
 from regard.recipe import Recipe, override, parse
 from regard.training.run import train
 

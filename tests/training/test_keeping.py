@@ -9,9 +9,10 @@ from typing import Any, TypeVar
 import pytest
 import torch
 
-from regard.checkpoint import Run, digest, read_tensors
+from regard.checkpoint import Run
 from regard.errors import RunError
 from regard.evaluate.validation import Validation
+from regard.files import digest, read_tensors
 from regard.recipe import Recipe
 from regard.training import card, judge
 from regard.training.events import Event, Finished, Note, Resumed

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from regard.checkpoint import Run, read_tensors
+from regard.checkpoint import Run
 from regard.cli import main
 from regard.errors import DataError, RecipeError, RequestError, RunError
+from regard.files import read_tensors
 from regard.recipe import Recipe, override, parse
 from regard.text_tasks.embedder import Embedder
 from regard.text_tasks.filler import Filler

@@ -14,7 +14,8 @@ import pytest
 import torch
 
 from regard import machine, objectives
-from regard.checkpoint import Run, read_tensors
+from regard.checkpoint import Run
+from regard.files import read_tensors
 from regard.recipe import Recipe
 from regard.training import updates
 from regard.training.events import Event, Finished, Interrupted, Note, Resumed, Saved

@@ -16,8 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.checkpoint import Run, read_tensors
+from regard.checkpoint import Run
 from regard.errors import RunError
+from regard.files import read_tensors
 from regard.recipe import Recipe
 from regard.training import team
 from regard.training.events import Interrupted, Resumed

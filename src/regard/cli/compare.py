@@ -76,8 +76,8 @@ def compare(
     if figure is not None:
         save_by_length(comparison, figure)
     if html is not None:
-        from regard.checkpoint import write_file
         from regard.compare.page import page
+        from regard.files import write_file
 
         text = page(
             comparison,

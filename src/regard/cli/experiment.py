@@ -66,13 +66,14 @@ def is_finished(folder: Path, recipe: "Recipe") -> bool:
 def write_outcome(
     experiment: "Experiment", out: Path, source: Path | None, reference: Path | None
 ) -> None:
-    from regard.checkpoint import Run, write_file
+    from regard.checkpoint import Run
     from regard.cli.compare import translate_all
     from regard.cli.display import progress_bar, results, say
     from regard.compare import measure, table
     from regard.compare.figure import save_by_length
     from regard.compare.page import page
     from regard.compare.sentences import common_test_set
+    from regard.files import write_file
 
     runs = {name: Run.open(out / folder) for name, folder in experiment.folders.items()}
     test = common_test_set(list(runs.values()), source, reference)

@@ -95,7 +95,7 @@ def nearest(found: "Importance", kept: int) -> "CurvePoint":
 
 
 def write_card(new: "Run", old: Path, found: "Importance", kept: int) -> None:
-    from regard.checkpoint import write_file
+    from regard.files import write_file
 
     point = nearest(found, kept)
     text = f"""# {new.folder.name}

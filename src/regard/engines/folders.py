@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from regard.checkpoint import SCRATCH, UMASK, flush
 from regard.errors import RunError
+from regard.files import SCRATCH, UMASK, flush
 
 
 @contextmanager

@@ -15,13 +15,14 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from regard.checkpoint import HEADER_BYTES, UMASK, Run, weights
+from regard.checkpoint import Run, weights
 from regard.engines import settings as theirs
 from regard.engines.folders import new_folder
 from regard.engines.renaming import to_ours, to_theirs
 from regard.engines.settings import Settings
 from regard.engines.vocabulary import read_tokenizers, tokenizer_files
 from regard.errors import RequestError, RunError
+from regard.files import HEADER_BYTES, UMASK
 from regard.recipe import Recipe, parse
 from regard.text.tokenizer import Tokenizers
 

@@ -5,8 +5,9 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from regard.checkpoint import Run, read_tensors
+from regard.checkpoint import Run
 from regard.errors import RecipeError, RunError
+from regard.files import read_tensors
 from regard.recipe import MODELS, Recipe, parse
 from regard.text.tokenizer import Tokenizer
 from regard.text.vectors import read_vectors

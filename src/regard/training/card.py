@@ -5,8 +5,9 @@ from importlib.metadata import version
 
 import torch
 
-from regard.checkpoint import Run, commands_for, write_file
+from regard.checkpoint import Run, commands_for
 from regard.evaluate.validation import told
+from regard.files import write_file
 from regard.inspect.alignments import Aligners
 from regard.recipe import Recipe
 from regard.training.events import Finished

@@ -7,9 +7,9 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from regard.checkpoint import read_tensors
 from regard.errors import RunError
 from regard.evaluate.pairs import HeldOutPairs
+from regard.files import read_tensors
 from regard.models import Recurrent, Transformer
 from regard.training import card
 from regard.training.alignment import SENTENCES, find_aligners

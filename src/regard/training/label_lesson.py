@@ -7,13 +7,14 @@ from itertools import islice
 from pathlib import Path
 
 from regard import objectives
-from regard.checkpoint import Run, write_file
+from regard.checkpoint import Run
 from regard.data.batches import Batches
 from regard.data.corpus import held_out
 from regard.data.label_ids import LabelledIds, write_labelled
 from regard.data.labelled import Labelled, read_tagged, read_texts
 from regard.errors import DataError
 from regard.evaluate.labels import HeldOutLabels
+from regard.files import write_file
 from regard.recipe import DataSection, Recipe
 from regard.text.tokenizer import Tokenizer, Tokenizers
 from regard.training.events import Event, ExamplesReady, Note

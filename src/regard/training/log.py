@@ -5,8 +5,8 @@ import math
 from pathlib import Path
 from typing import Any, Self
 
-from regard.checkpoint import write_file
 from regard.errors import RecipeError, RunError
+from regard.files import write_file
 
 
 class Log:

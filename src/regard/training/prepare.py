@@ -6,12 +6,13 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 
-from regard.checkpoint import Run, write_file
+from regard.checkpoint import Run
 from regard.data import phrasebook
 from regard.data.corpus import Pair, held_out, language_codes, read_pairs
 from regard.data.ids import IdPairs, write_ids
 from regard.data.sieve import Report, Sieve
 from regard.errors import DataError, RecipeError, RunError
+from regard.files import write_file
 from regard.recipe import DataSection, Recipe
 from regard.text.tokenizer import Tokenizer, Tokenizers
 

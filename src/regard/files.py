@@ -1,0 +1,105 @@
+"""Files that are whole or not there, and tensors that know their own checksum.
+
+A file is written under a temporary name, flushed to the disk and renamed, so that a name always
+means a whole file. Tensors carry a checksum of their content in their header.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from regard.errors import RunError
+
+HEADER_BYTES = 4 << 20
+SCRATCH = ".writing-"
+UMASK = os.umask(0)
+os.umask(UMASK)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A name to write under. What is there at the end is flushed and takes the place of `path`:
+    all of it or nothing, so that a reader never sees half a file.
+    """
+    scratch = None
+    try:
+        # A folder of its own, since safetensors puts a temporary file beside the one it writes.
+        scratch = Path(tempfile.mkdtemp(prefix=SCRATCH, dir=path.parent))
+        temporary = scratch / path.name
+        yield temporary
+        # safetensors makes files that only their owner may read; a run follows the usual rights.
+        temporary.chmod(0o666 & ~UMASK)
+        flush(temporary)
+        os.replace(temporary, path)
+        flush(path.parent)  # the name itself survives a power cut
+    except (OSError, SafetensorError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise RunError(
+            f"{path}: cannot be written ({reason}); nothing is damaged, "
+            "put that right and run the same command"
+        ) from None
+    finally:
+        if scratch is not None:
+            shutil.rmtree(scratch, ignore_errors=True)
+
+
+def flush(path: Path) -> None:
+    """Wait until a file, or the names in a folder, are on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_file(path: Path, data: bytes) -> None:
+    with replacing(path) as temporary:
+        temporary.write_bytes(data)
+
+
+def digest(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> str:
+    """SHA-256 over names, types, shapes and contents, in a fixed order."""
+    result = hashlib.sha256(json.dumps(sorted(metadata.items())).encode())
+    for name in sorted(tensors):
+        tensor = tensors[name].detach().contiguous()
+        result.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
+        result.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
+    return result.hexdigest()
+
+
+def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> None:
+    """A safetensors file that knows its own checksum."""
+    data = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    with replacing(path) as temporary:
+        # Under one key, since safetensors writes several in random order: like runs, like bytes.
+        text = json.dumps({**metadata, "sha256": digest(data, metadata)}, sort_keys=True)
+        save_file(data, temporary, {"regard": text})
+
+
+def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """Tensors and metadata, checked against the checksum; anything else is a one-line RunError."""
+    try:
+        with path.open("rb") as file:
+            header = int.from_bytes(file.read(8), "little")
+        if header > HEADER_BYTES:
+            raise RunError(f"{path}: damaged or not a safetensors file (header of {header} bytes)")
+        with safe_open(path, framework="pt") as file:
+            metadata = json.loads((file.metadata() or {}).get("regard", "{}"))
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except OSError as error:
+        raise RunError(f"{path}: cannot be read ({error.strerror or error})") from None
+    except (SafetensorError, ValueError, RecursionError) as error:
+        raise RunError(f"{path}: damaged or not a safetensors file ({error})") from None
+    if not isinstance(metadata, dict) or metadata.pop("sha256", "") != digest(tensors, metadata):
+        raise RunError(f"{path}: damaged, its content does not match its checksum")
+    return tensors, metadata
