@@ -52,7 +52,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("engines", "machine", "checkpoint", "search", "hypothesis", "decode", "text", "data"),
         "inspect",
     },
-    "text_tasks": {"machine", "checkpoint", "decode", "text", "data", "evaluate"},
+    "text_tasks": {"machine", "checkpoint", "decode", "text", "data", "evaluate", "inspect"},
     "cli": {
         *("tasks", "text_tasks", "engines", "search", "evaluate", "inspect", "training", "recipe"),
         *("checkpoint", "data", "machine", "plan", "work", "devices", "distill", "compare"),

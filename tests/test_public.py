@@ -8,7 +8,16 @@ import regard
 NAMES = [
     *("Recipe", "read_recipe", "Tokenizer", "train", "training_run", "Run"),
     *("Translator", "Search", "Translation", "Alignment"),
-    *("Writer", "Writing", "Classifier", "Tagger", "Filler", "Embedder", "corpus_scores"),
+    *(
+        "Writer",
+        "Writing",
+        "Classifier",
+        "Tagger",
+        "Filler",
+        "Embedder",
+        "Attender",
+        "corpus_scores",
+    ),
     *("RegardError", "RecipeError", "DataError", "RunError", "RequestError"),
 ]
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from regard.search import Search
     from regard.tasks import Alignment, Translation, Translator
     from regard.text.tokenizer import Tokenizer
+    from regard.text_tasks.attender import Attender
     from regard.text_tasks.embedder import Embedder
     from regard.text_tasks.filler import Filler
     from regard.text_tasks.labelling import Classifier, Tagger
@@ -40,6 +41,7 @@ __all__ = [  # noqa: RUF022
     "Tagger",
     "Filler",
     "Embedder",
+    "Attender",
     "corpus_scores",
     "RegardError",
     "RecipeError",
@@ -65,6 +67,7 @@ _HOMES = {
     "Tagger": "regard.text_tasks.labelling:Tagger",
     "Filler": "regard.text_tasks.filler:Filler",
     "Embedder": "regard.text_tasks.embedder:Embedder",
+    "Attender": "regard.text_tasks.attender:Attender",
     "corpus_scores": "regard.evaluate.scores:corpus_scores",
 }
 

@@ -1,4 +1,4 @@
-"""regard attend: what attends to what in a translation."""
+"""regard attend: what attends to what in a translation, or in a text that a model reads."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 if TYPE_CHECKING:
-    from regard.inspect.heads import Head
+    from regard.inspect.alignments import Aligners
+    from regard.inspect.heads import Head, Part
     from regard.inspect.maps import Maps, Matrix
     from regard.tasks import Translator
+    from regard.text_tasks.attender import Attender
 
 
 @dataclass
@@ -68,34 +70,44 @@ def attend(
     which: Annotated[MapFlags | None, Parameter(name="*")] = None,
     files: Annotated[FileFlags | None, Parameter(name="*")] = None,
 ) -> None:
-    """Show what attends to what in a translation, as a heat map in the terminal.
+    """Show what attends to what in a translation, as a heat map in the terminal; of a language
+    model, a masked one, a classifier or a tagger, in a text that it reads.
 
     Parameters
     ----------
     run
         A run folder.
     text
-        A sentence to translate.
+        A sentence to translate, or to read.
     output
         A translation to look at instead of the model's own.
     """
     from rich.console import Console
 
+    from regard.checkpoint import Run
     from regard.errors import RequestError
     from regard.inspect.figures import terminal_matrix
     from regard.tasks import Translator
+    from regard.text_tasks.attender import Attender
 
     if not text.strip():
         raise RequestError("the text is empty; give a sentence to look at")
-    translator = Translator.load(run)
-    said = output or translator.translations([text], translator.search)[0][0].ids
-    maps = translator.maps(text, said)
+    if Run.open(run).recipe().task == "translation":
+        looking: Translator | Attender = (translator := Translator.load(run))
+        said = output or translator.translations([text], translator.search)[0][0].ids
+        maps = translator.maps(text, said)
+    elif output is not None:
+        raise RequestError(f"{run}: only a translator has outputs; leave --output out")
+    else:
+        looking = (reader := Attender.load(run))
+        maps = reader.maps(text)
     if not any(map(len, (maps.encoder, maps.decoder, maps.cross))):
         raise RequestError(f"{run}: this model has no attention to look at; train one that has")
     chosen = which or MapFlags()
-    name, matrix = chosen_map(translator, maps, chosen)
+    name, matrix = chosen_map(looking, maps, chosen)
     console = Console(highlight=False)
-    console.print(" ".join(maps.labels.target_words), markup=False, soft_wrap=True)
+    if len(maps.cross):
+        console.print(" ".join(maps.labels.target_words), markup=False, soft_wrap=True)
     console.print(f"{name}\n", style="dim", markup=False)
     console.print(
         terminal_matrix(matrix.columns, matrix.rows, matrix.weights),
@@ -103,20 +115,23 @@ def attend(
         overflow="ignore",
         crop=False,
     )
-    write_files(files or FileFlags(), matrix, maps, first_head(translator, maps, chosen))
+    write_files(files or FileFlags(), matrix, maps, first_head(looking, maps, chosen))
 
 
-def chosen_map(translator: "Translator", maps: "Maps", which: MapFlags) -> tuple[str, "Matrix"]:
+def chosen_map(
+    looking: "Translator | Attender", maps: "Maps", which: MapFlags
+) -> tuple[str, "Matrix"]:
     """The map with what it is called."""
     from regard.errors import RequestError
     from regard.inspect.heads import choose_heads
 
-    best = translator.aligners.best if translator.aligners else None
-    part, layer, head = which.part or "cross", which.layer, which.head
+    aligners = aligners_of(looking)
+    best = aligners.best if aligners else None
+    part, layer, head = which.part or first_part(maps), which.layer, which.head
     reading: Literal["read", "predicts"] = "read" if which.read else "predicts"
     spec = ".".join("*" if each is None else str(each) for each in (part, layer, head))
-    choose_heads(translator.model, [spec])  # says so if there is none
-    if which.part is None and layer is None and head is None:
+    choose_heads(looking.model, [spec])  # says so if there is none
+    if which.part is None and layer is None and head is None and part == "cross":
         if best is None:
             layer = max(0, len(maps.cross) - 2)
             name = f"the mean of cross.{layer}; `regard inspect alignment` finds what aligns best"
@@ -132,14 +147,22 @@ def chosen_map(translator: "Translator", maps: "Maps", which: MapFlags) -> tuple
     return name, maps.matrix(part, layer, head, reading, words=not which.pieces)
 
 
-def first_head(translator: "Translator", maps: "Maps", which: MapFlags) -> "Head":
+def aligners_of(looking: "Translator | Attender") -> "Aligners | None":
+    return getattr(looking, "aligners", None)
+
+
+def first_part(maps: "Maps") -> "Part":
+    return "cross" if len(maps.cross) else "encoder" if len(maps.encoder) else "decoder"
+
+
+def first_head(looking: "Translator | Attender", maps: "Maps", which: MapFlags) -> "Head":
     """The head that a page with all of them opens with."""
     from regard.inspect.heads import Head
 
-    if which == MapFlags() and (best := translator.aligner) is not None:
+    aligners = aligners_of(looking)
+    if which == MapFlags() and aligners and (best := aligners.best_head) is not None:
         return Head("cross", best.layer or 0, best.head or 0)
-    part = which.part or ("cross" if len(maps.cross) else "encoder")
-    return Head(part, which.layer or 0, which.head or 0)
+    return Head(which.part or first_part(maps), which.layer or 0, which.head or 0)
 
 
 def write_files(files: FileFlags, matrix: "Matrix", maps: "Maps", shown: "Head") -> None:

@@ -3,7 +3,7 @@
 S source pieces with END, T output pieces with END, h heads, L layers.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
@@ -125,17 +125,28 @@ def attention_maps(
     """The maps for ids that both end in END, of an output that began with `start`."""
     device = next(model.parameters()).device
     batch = batch_pairs([source], [output], start).to(device)
+    return recorded_maps(
+        model,
+        lambda: model.features(batch.source, batch.source_mask, batch.target),
+        len(source),
+        len(output),
+    )
+
+
+@torch.no_grad()
+def recorded_maps(model: nn.Module, read: Callable[[], object], source: int, output: int) -> Maps:
+    """The maps of what a model does in `read`, with so many source and output pieces."""
     with recording(model):
-        model.features(batch.source, batch.source_mask, batch.target)
+        read()
         recorded = {
             # A recurrent decoder may attend step by step, a row each.
             part: [torch.cat(attention.record or [], dim=2)[0] for attention in layers]
             for part, layers in attentions(model).items()
         }
     return Maps(
-        encoder=stacked(recorded["encoder"], len(source), len(source)),
-        decoder=stacked(recorded["decoder"], len(output), len(output)),
-        cross=stacked(recorded["cross"], len(output), len(source)),
+        encoder=stacked(recorded["encoder"], source, source),
+        decoder=stacked(recorded["decoder"], output, output),
+        cross=stacked(recorded["cross"], output, source),
         heads={part: [len(layer) for layer in layers] for part, layers in recorded.items()},
     )
 

@@ -80,23 +80,31 @@ class Filler:
         return Filled(filled, found)
 
     def encode(self, text: str) -> tuple[list[int], list[int]]:
-        """The ids of a text with its masks, and to which of the sentences each belongs."""
+        """As `encode_masked`, of a text that has a mask and is not too long."""
         if MASK not in text:
             raise RequestError(f"there is no {MASK} in the text; write it where a word is missing")
-        specials = self.tokenizer.specials
-        ids, segments = [specials.start], [0]
-        for number, sentence in enumerate(text.split(SEPARATOR)):
-            kind = min(number, self.model.config.num_segments - 1)
-            before = len(ids)
-            for part in re.split(f"({re.escape(MASK)})", sentence):
-                ids += [cast("int", specials.mask)] if part == MASK else self.tokenizer.encode(part)
-            ids.append(specials.end)
-            segments += [kind] * (len(ids) - before)
+        ids, segments = encode_masked(text, self.tokenizer, self.model.config.num_segments)
         if len(ids) > self.model.longest:
             raise RequestError(
                 f"the text has {len(ids)} tokens, the model reads {self.model.longest}; shorten it"
             )
         return ids, segments
+
+
+def encode_masked(
+    text: str, tokenizer: Tokenizer, num_segments: int
+) -> tuple[list[int], list[int]]:
+    """The ids of a text with its masks, and to which of the sentences each belongs."""
+    specials = tokenizer.specials
+    ids, segments = [specials.start], [0]
+    for number, sentence in enumerate(text.split(SEPARATOR)):
+        kind = min(number, num_segments - 1)
+        before = len(ids)
+        for part in re.split(f"({re.escape(MASK)})", sentence):
+            ids += [cast("int", specials.mask)] if part == MASK else tokenizer.encode(part)
+        ids.append(specials.end)
+        segments += [kind] * (len(ids) - before)
+    return ids, segments
 
 
 def shown(piece: str) -> str:

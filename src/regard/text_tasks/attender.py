@@ -1,0 +1,115 @@
+"""Attender: what attends to what in a text that a language model or an encoder reads."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import torch
+
+from regard.checkpoint import Run
+from regard.errors import RequestError
+from regard.inspect.maps import Labels, Maps, recorded_maps
+from regard.machine import choose_device
+from regard.text.tokenizer import Tokenizer
+from regard.text_tasks.filler import MASK, SEPARATOR, encode_masked
+
+if TYPE_CHECKING:
+    from torch import nn
+
+TASKS = ("language-model", "masked-language-model", "classification", "tagging")
+
+
+class Attender:
+    """A model of one stack, and the maps of its attention to its own text."""
+
+    def __init__(self, model: "nn.Module", tokenizer: Tokenizer, task: str) -> None:
+        self.model = model
+        self.tokenizer = tokenizer
+        self.task = task
+
+    @classmethod
+    def load(cls, folder: Path | str, device: str = "cpu") -> Self:
+        """The attender of a run folder."""
+        run = Run.open(folder)
+        task = run.recipe_for(*TASKS).task
+        tokenizer = run.tokenizers().source
+        labelled = task in ("classification", "tagging")
+        outputs = len(run.labels()) if labelled else len(tokenizer)
+        model = run.network(len(tokenizer), outputs).to(choose_device(device))
+        return cls(model, tokenizer, task)
+
+    def maps(self, text: str) -> Maps:
+        """Every attention weight of one pass over a text: of a language model, which looks back
+        only, those of its `decoder`; of the others those of their `encoder`.
+        """
+        if not self.tokenizer.encode(text):
+            raise RequestError("the text is empty; give a sentence to look at")
+        return self._written(text) if self.task == "language-model" else self._read(text)
+
+    def _written(self, text: str) -> Maps:
+        ids = self.tokenizer.encode(text)
+        seen = [self.tokenizer.specials.end, *ids[:-1]]  # as if the text began a document
+        maps = self._maps(seen)
+        word, words = words_of(self.tokenizer, ids)
+        labels = Labels(
+            predicts=self.tokenizer.pieces(ids),
+            predicts_word=word,
+            read=self.tokenizer.pieces(seen),
+            read_word=[-1, *word[:-1]],
+            target_words=words,
+        )
+        return Maps(maps.encoder, maps.decoder, maps.cross, labels, maps.heads)
+
+    def _read(self, text: str) -> Maps:
+        specials = self.tokenizer.specials
+        segments: list[int] | None = None
+        if self.task == "masked-language-model" and (MASK in text or SEPARATOR in text):
+            model: Any = self.model
+            ids, segments = encode_masked(text, self.tokenizer, model.config.num_segments)
+        else:
+            ids = [specials.start, *self.tokenizer.encode(text), specials.end]
+        maps = self._maps(ids, segments)
+        word, words = words_of(self.tokenizer, ids)
+        labels = Labels(source=self.tokenizer.pieces(ids), source_word=word, source_words=words)
+        return Maps(maps.encoder, maps.decoder, maps.cross, labels, maps.heads)
+
+    def _maps(self, ids: list[int], segments: list[int] | None = None) -> Maps:
+        model: Any = self.model
+        if len(ids) > model.longest:
+            raise RequestError(
+                f"the text has {len(ids)} tokens, the model reads {model.longest}; shorten it"
+            )
+        device = next(model.parameters()).device
+        tokens = torch.tensor([ids], device=device)
+        mask = torch.ones_like(tokens, dtype=torch.bool)
+        kinds = None if segments is None else torch.tensor([segments], device=device)
+
+        def read() -> None:
+            if self.task == "language-model":
+                model.features(tokens)
+            elif self.task == "masked-language-model":
+                model.features(tokens, mask, kinds)
+            else:
+                model.reader.features(tokens, mask)
+
+        return recorded_maps(model, read, len(ids), len(ids))
+
+
+def words_of(tokenizer: Tokenizer, ids: Sequence[int]) -> tuple[list[int], list[str]]:
+    """Which word each piece is of, and the words; a mask is a word, start and end are none."""
+    places: list[int] = []
+    words: list[list[int]] = []
+    found = tokenizer.word_of(ids)
+    masked = [token == tokenizer.specials.mask for token in ids]
+    for place, token in enumerate(ids):
+        if found[place] < 0 and not masked[place]:
+            places.append(-1)
+            continue
+        if not place or found[place] != found[place - 1] or masked[place]:
+            words.append([])
+        words[-1].append(token)
+        places.append(len(words) - 1)
+    special = set(tokenizer.specials)
+    return places, [
+        MASK if special & set(word) else tokenizer.decode(word).strip() for word in words
+    ]
