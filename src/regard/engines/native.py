@@ -1,5 +1,6 @@
 """Search with PyTorch, on whatever device the model is."""
 
+import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -25,9 +26,11 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 # Source pieces, padding included, that are translated together for each hypothesis of the beam.
-BATCH_PIECES = 4096
+BATCH_PIECES = 8192
 # Sentences, and hypotheses of all of them, that are translated together.
-BATCH_SENTENCES, BATCH_HYPOTHESES = 64, 512
+BATCH_SENTENCES, BATCH_HYPOTHESES = 256, 512
+# Fewer sentences than these are not shared among cores.
+FEW_SENTENCES = 32
 OURS = Specials()
 
 
@@ -90,7 +93,9 @@ class Native:
             )
 
         copies = search.beam_size if search.temperature is None else search.n_best
-        most = min(BATCH_SENTENCES, max(1, BATCH_HYPOTHESES // copies))
+        # Each core has two batches at least, so that the long ones are no core's alone.
+        share = math.ceil(len(sources) / (2 * torch.get_num_threads()))
+        most = min(BATCH_SENTENCES, max(FEW_SENTENCES, share), max(1, BATCH_HYPOTHESES // copies))
         lengths = [len(each) + 1 for each in sources]
         batches = list(batches_by_length(lengths, BATCH_PIECES, most))
         several = side_by_side if self._device.type == "cpu" else map
