@@ -13,9 +13,10 @@ DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 TINY = """
 [data]
-builtin = "phrasebook"
+train = ["some.fr", "some.en"]
+held_out_share = 0.2
 [tokenizer]
-vocabulary_size = 600
+vocabulary_size = 320
 [model]
 encoder_layers = 1
 decoder_layers = 1
@@ -59,6 +60,9 @@ def test_the_python_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     (example,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
     (tmp_path / "recipes").mkdir()
     (tmp_path / "recipes" / "demo.toml").write_text(TINY, encoding="utf-8")
+    for name, text in (("fr", "Marie a {} ans.\n"), ("en", "Marie is {} years old.\n")):
+        lines = "".join(text.format(age) for age in range(60))
+        (tmp_path / f"some.{name}").write_text(lines, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     exec(compile(example, "README.md", "exec"), {})
     assert (tmp_path / "runs" / "demo" / "model.safetensors").exists()
