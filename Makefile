@@ -1,6 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
-PIP := $(BIN)/python -m pip install --disable-pip-version-check $(if $(V),,--quiet) -c constraints.txt
+# Without compiling: most of what is installed is never imported, and the rest compiles itself once.
+PIP := $(BIN)/python -m pip install --disable-pip-version-check --no-compile $(if $(V),,--quiet) -c constraints.txt
 
 .PHONY: help demo test bench install format
 .DEFAULT_GOAL := help
