@@ -19,7 +19,7 @@ test: .venv/.installed-dev  ## check format, lint and types, then run the defaul
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	@$(BIN)/python tests/studio/browser.py
-	$(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist loadfile
+	$(BIN)/python -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder tests/training tests
 
 bench: .venv/.installed-dev  ## measure regard beside other libraries, about an hour (docs/benchmarks.md)
 	$(BIN)/python -m benchmarks --busy tiny --out docs/benchmarks.md
