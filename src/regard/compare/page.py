@@ -102,7 +102,8 @@ def by_length(comparison: Comparison) -> list[str]:
     if not comparison.bins:
         return []
     legend = " &nbsp; ".join(
-        f"{key(number)} {escape(run.name)}" for number, run in enumerate(comparison.runs)
+        f'<span class="one">{key(number)} {escape(run.name)}</span>'
+        for number, run in enumerate(comparison.runs)
     )
     panels = "".join(
         f"<section><h3>{escape(NAMES[metric])}</h3>{drawings.curves(comparison, metric)}</section>"
@@ -132,13 +133,15 @@ def alignments(sentence: str, looks: Sequence[Look]) -> list[str]:
         return []
     shown = []
     for look in looks:
-        if look.alignment.pairs():
+        in_words = not look.alignment.pairs()
+        if not in_words:
             drawn = drawings.matrix(look.alignment, f"What {look.name} looks at")
         elif look.translation:
             drawn = f"<p>{escape(look.translation)}</p><p>{NO_ATTENTION}</p>"
         else:
             drawn = "<p>Its translation is empty.</p>"
-        shown.append(f"<section><h3>{escape(look.name)}</h3>{drawn}</section>")
+        kind = ' class="words"' if in_words else ""
+        shown.append(f"<section{kind}><h3>{escape(look.name)}</h3>{drawn}</section>")
     return [
         "<h2>What each looks at for the same sentence</h2>",
         f"<p>{escape(sentence)}</p>",
