@@ -105,7 +105,7 @@ def test_a_split_batch_gives_the_same_losses(
     assert two["validation"]["loss"] == pytest.approx(one["validation"]["loss"], abs=1e-3)
 
 
-@pytest.mark.parametrize("parallel", ["ddp", "fsdp"])
+@pytest.mark.parametrize("parallel", ["ddp", pytest.param("fsdp", marks=pytest.mark.slow)])
 def test_an_interrupted_team_goes_on_to_the_same_bits(
     tiny: Tiny, two: Path, outcome: Outcome, tmp_path: Path, parallel: str
 ) -> None:

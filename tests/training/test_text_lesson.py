@@ -89,7 +89,7 @@ def test_a_stopped_run_ends_with_the_bits_of_one_that_was_not(
     assert outcome(tmp_path) == outcome(runs[kind])
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["lstm", pytest.param("gpt", marks=pytest.mark.slow)])
 def test_two_processes_learn_what_one_does(
     book: Path, kind: str, tmp_path: Path, log_of: LogOf
 ) -> None:

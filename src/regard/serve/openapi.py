@@ -12,6 +12,7 @@ TEXT: Schema = {"type": "string"}
 FLAG: Schema = {"type": "boolean", "default": False}
 NUMBER: Schema = {"type": "number"}
 COUNT: Schema = {"type": "integer", "minimum": 0}
+EVENT: Schema = {"type": "object", "properties": {"data": TEXT}, "required": ["data"]}
 
 
 def description(service: Service) -> dict[str, Any]:
@@ -218,7 +219,7 @@ def post(
 ) -> dict[str, Any]:
     asked = operation(summary, answer)
     if streams:
-        asked["responses"]["200"]["content"]["text/event-stream"] = {"schema": TEXT}
+        asked["responses"]["200"]["content"]["text/event-stream"] = {"schema": EVENT}
     asked["requestBody"] = {"required": True, "content": {sent_as: {"schema": body}}}
     return {"post": asked}
 
