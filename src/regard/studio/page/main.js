@@ -186,7 +186,7 @@ const ACTIONS = {
 function keys(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
   if (
-    event.target.closest("input:not([type=radio], [type=checkbox], [type=range]), textarea, select, dialog")
+    event.target.closest("input:not([type=radio], [type=checkbox], [type=range]), textarea, select, dialog[open]")
   )
     return;
   const action = /^\d$/.test(event.key) ? () => switchHead(Number(event.key)) : ACTIONS[event.key];
