@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from typing import get_args
 
 import pytest
@@ -38,14 +37,15 @@ def corpus() -> Corpus:
 
 
 @pytest.fixture(scope="module")
-def long_corpus() -> Iterator[Corpus]:
+def long_corpus() -> Corpus:
     """The first fifth of each split: the whole takes as long as all other tests of this file."""
     with pytest.MonkeyPatch.context() as patch:
         sizes = {"train": 20_000, "valid": 200, "test": 400}
         patch.setitem(phrasebook._SIZES, "phrasebook-long", sizes)
         phrasebook._corpus.cache_clear()
-        yield {split: list(pairs(split, "phrasebook-long")) for split in SPLITS}
+        some = {split: list(pairs(split, "phrasebook-long")) for split in SPLITS}
     phrasebook._corpus.cache_clear()
+    return some
 
 
 @pytest.fixture(scope="module")
@@ -344,18 +344,28 @@ def test_long_sentences_are_held_out_like_short_ones(long_corpus: Corpus) -> Non
 
 @pytest.mark.slow
 def test_the_whole_long_variant_is_as_ever() -> None:
-    everything = [pair for split in SPLITS for pair in pairs(split, "phrasebook-long")]
+    whole = {split: list(pairs(split, "phrasebook-long")) for split in SPLITS}
+    everything = [pair for split in SPLITS for pair in whole[split]]
     assert len({pair.source for pair in everything}) == len(everything) == 103_000
     assert digest(everything) == LONG_DIGEST
+    for split, fewest in (("train", 4_000), ("test", 80)):
+        lengths = check_lengths(whole[split], fewest)
+        assert all(lengths[length] for length in range(5, 60))
 
 
 def test_long_sentences_have_all_lengths(long_corpus: Corpus) -> None:
-    for split, fewest in (("train", 800), ("test", 12)):
-        lengths = Counter(len(pair.source.split()) for pair in long_corpus[split])
-        assert max(lengths) == 60
-        for shortest in range(6, 60, 5):
-            assert sum(lengths[shortest + more] for more in range(5)) >= fewest, shortest
-        assert split == "test" or all(lengths[length] for length in range(5, 60))
+    check_lengths(long_corpus["test"], 16)
+    lengths = check_lengths(long_corpus["train"], 800)
+    assert all(lengths[length] for length in range(5, 60))
+
+
+def check_lengths(some: list[Pair], fewest: int) -> Counter[int]:
+    """At least so many sentences in each five of lengths, and none above 60."""
+    lengths = Counter(len(pair.source.split()) for pair in some)
+    assert max(lengths) == 60
+    for shortest in range(6, 60, 5):
+        assert sum(lengths[shortest + more] for more in range(5)) >= fewest, shortest
+    return lengths
 
 
 def test_long_sentences_have_the_words_of_short_ones(corpus: Corpus, long_corpus: Corpus) -> None:
