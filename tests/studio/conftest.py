@@ -16,6 +16,7 @@ import uvicorn
 from torch import nn
 
 from regard.checkpoint import Run, weights
+from regard.cli.heads import measured
 from regard.data.batch import batch_pairs
 from regard.models import build
 from regard.recipe import parse
@@ -104,6 +105,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         text = "".join(json.dumps(line) + "\n" for line in log_lines(found))
         (run.folder / "log.jsonl").write_text(text)
         run.save_info({"step": STEPS[-1], "languages": ["xx", "yy"], "parameters": 12345})
+    measured(Run.open(made["digits"]), sentences=8, how="zero", curve=True)
     return made
 
 

@@ -279,6 +279,19 @@ def test_a_head_switched_off_is_off_in_the_model(page: Visitor, translator: Tran
     page.wait(lambda: not page.all(".chip"))
 
 
+def test_what_each_head_is_worth(page: Visitor, folders: dict[str, Path]) -> None:
+    kept = json.loads((folders["digits"] / "heads.json").read_text("utf-8"))
+    page.open(view="heads", text=TEXT)
+    page.wait(lambda: page.all(".worth"))
+    lost = [each["bleu"] - kept["bleu"] for each in kept["heads"] if each["part"] == "cross"]
+    shown = [float(each.text.replace("\u2212", "-")) for each in page.all(".worth")]
+    assert shown == pytest.approx(lost, abs=0.0501)
+    assert max(map(abs, lost)) > 0
+    assert str(kept["sentences"]) in page.text(".head-grid-box p")
+    dots = page.wait(lambda: page.all(".head-detail .chart circle"))
+    assert len(dots) == len(kept["curve"])
+
+
 def test_a_link_brings_everything_back(page: Visitor) -> None:
     page.open(
         view="alignment", text="9 9 2", words=0, kind="decoder", layer=1, head=1, off="cross.0.0"

@@ -61,10 +61,9 @@ export class Chart {
   }
 
   draw() {
-    const width = this.element.clientWidth;
+    const { width } = this.drawing.getBoundingClientRect();
     if (!this.spec || !width) return;
     this.x = this.scales(width);
-    this.drawing.setAttribute("width", width);
     const { x, y, across, up } = this.x;
     const path = (points) =>
       points
