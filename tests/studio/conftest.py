@@ -38,6 +38,18 @@ MODELS: dict[str, dict[str, Any]] = {
     "recurrent": {"kind": "recurrent", "cell": "gru", "d_model": 32, "attention": "additive"},
 }
 STEPS = (60, 120)
+SIZES = {"num_layers": 2, "d_model": 16, "d_ff": 16, "num_heads": 2}
+TEXT_TASKS: dict[str, dict[str, Any]] = {
+    "language-model": {"data": {"train": ["a.txt"]}, "model": {"kind": "gpt", **SIZES}},
+    "masked-language-model": {
+        "data": {"train": ["a.txt"]},
+        "model": {"kind": "bert", **SIZES},
+    },
+    "classification": {"data": {"train": ["a.tsv"]}, "model": {"kind": "bert", **SIZES}},
+    "tagging": {"data": {"train": ["a.conllu"]}, "model": {"kind": "bert", **SIZES}},
+}
+LABELS = ["glad", "sad"]
+SENTENCE = "the grey cat sleeps"
 
 
 def pairs(count: int, seed: int) -> list[tuple[str, str]]:
@@ -107,6 +119,30 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         run.save_info({"step": STEPS[-1], "languages": ["xx", "yy"], "parameters": 12345})
     measured(Run.open(made["digits"]), sentences=8, how="zero", curve=True)
     return made
+
+
+def text_run(folder: Path, task: str) -> Path:
+    torch.manual_seed(5)
+    recipe = parse({"task": task, **TEXT_TASKS[task]}, task)
+    tokenizer = Tokenizer.train([SENTENCE, "a dog sleeps"], vocabulary_size=300)
+    run = Run(folder / task)
+    run.training.mkdir(parents=True)
+    run.save_recipe(recipe)
+    run.save_tokenizers(Tokenizers(tokenizer, tokenizer))
+    outputs = len(tokenizer)
+    if task in ("classification", "tagging"):
+        run.labels_path.write_text(json.dumps({"labels": LABELS}))
+        outputs = len(LABELS)
+    model = build(recipe.model, len(tokenizer), outputs, recipe.labels_with)
+    run.save_model(weights(model), 1)
+    return run.folder
+
+
+@pytest.fixture(scope="session")
+def text_folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A model that has learned nothing for each task that is not translation."""
+    folder = tmp_path_factory.mktemp("texts")
+    return {task: text_run(folder, task) for task in TEXT_TASKS}
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import pytest
 
 from regard.tasks import Translator
 from tests.studio.browser import AXE, browser
-from tests.studio.conftest import Served
+from tests.studio.conftest import Served, Serving
 
 selenium = pytest.importorskip("selenium", reason="selenium is not installed")
 from selenium.webdriver import ActionChains, Chrome, Keys  # noqa: E402
@@ -442,6 +442,27 @@ def test_nobody_is_shut_out(view: str, page: Visitor) -> None:
         page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     if not AXE.exists():
         pytest.skip("axe-core is missing: python tests/studio/browser.py")
+
+
+@pytest.mark.parametrize(
+    ("task", "title"),
+    [
+        ("language-model", "Write"),
+        ("masked-language-model", "Fill in"),
+        ("classification", "Classify"),
+        ("tagging", "Tag"),
+    ],
+)
+def test_a_text_is_answered_by_its_task(
+    task: str, title: str, driver: tuple[Chrome, Path], text_folders: dict[str, Path]
+) -> None:
+    """A link opens the view with its name and its explanation before the model is loaded."""
+    with Serving([text_folders[task]]) as served:
+        visitor = Visitor(driver[0], served.address, driver[1])
+        visitor.open(view="text", text="the grey [MASK] sleeps")
+        visitor.wait(lambda: len(visitor.all(".said-of-text *")) > 1)
+        assert visitor.text("main h2") == title
+        assert len(visitor.text("main .explain")) > 20
 
 
 def test_pointing_is_quick_at_64_by_64(page: Visitor) -> None:

@@ -1,57 +1,23 @@
 """What the studio says of texts, for models that do not translate."""
 
-import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
-from regard.checkpoint import Run, weights
 from regard.errors import RequestError
-from regard.models import build
-from regard.recipe import parse
 from regard.studio.requests import Text, TextLayer
 from regard.studio.runs import OpenRun
 from regard.studio.texts import text, text_layer
-from regard.text.tokenizer import Tokenizer, Tokenizers
 from regard.text_tasks.filler import Filler
 from regard.text_tasks.labelling import Classifier, Tagger
 from regard.text_tasks.writer import Writer
-
-SIZES = {"num_layers": 2, "d_model": 16, "d_ff": 16, "num_heads": 2}
-TASKS: dict[str, dict[str, Any]] = {
-    "language-model": {"data": {"train": ["a.txt"]}, "model": {"kind": "gpt", **SIZES}},
-    "masked-language-model": {"data": {"train": ["a.txt"]}, "model": {"kind": "bert", **SIZES}},
-    "classification": {"data": {"train": ["a.tsv"]}, "model": {"kind": "bert", **SIZES}},
-    "tagging": {"data": {"train": ["a.conllu"]}, "model": {"kind": "bert", **SIZES}},
-}
-LABELS = ["glad", "sad"]
-SENTENCE = "the grey cat sleeps"
-
-
-def made(folder: Path, task: str) -> OpenRun:
-    torch.manual_seed(5)
-    recipe = parse({"task": task, **TASKS[task]}, task)
-    tokenizer = Tokenizer.train([SENTENCE, "a dog sleeps"], vocabulary_size=300)
-    run = Run(folder / task)
-    run.training.mkdir(parents=True)
-    run.save_recipe(recipe)
-    run.save_tokenizers(Tokenizers(tokenizer, tokenizer))
-    outputs = len(tokenizer)
-    if task in ("classification", "tagging"):
-        run.labels_path.write_text(json.dumps({"labels": LABELS}))
-        outputs = len(LABELS)
-    model = build(recipe.model, len(tokenizer), outputs, recipe.labels_with)
-    run.save_model(weights(model), 1)
-    return OpenRun(run.folder)
+from tests.studio.conftest import SENTENCE, TEXT_TASKS
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, OpenRun]:
-    folder = tmp_path_factory.mktemp("texts")
-    return {task: made(folder, task) for task in TASKS}
+def runs(text_folders: dict[str, Path]) -> dict[str, OpenRun]:
+    return {task: OpenRun(folder) for task, folder in text_folders.items()}
 
 
 def test_a_continuation_is_the_likeliest_and_can_be_led(runs: dict[str, OpenRun]) -> None:
@@ -92,7 +58,7 @@ def test_labels_are_those_of_the_tasks(runs: dict[str, OpenRun]) -> None:
     assert [tag["word"] for tag in tags] == SENTENCE.split()
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", TEXT_TASKS)
 def test_every_token_attends_to_all_it_may(task: str, runs: dict[str, OpenRun]) -> None:
     given = "the [MASK] cat" if task == "masked-language-model" else SENTENCE
     found = text(runs[task], Text(text=given))

@@ -191,9 +191,10 @@ export function heads(session) {
     );
   }
 
-  /** What is lost without a head, on the colour of how much that is beside the others. */
+  /** What is lost without a head, on the colour of how much that is beside its like. */
   function worthOf(value) {
-    const most = Math.max(...worth.heads.map((each) => worth.bleu - each.bleu));
+    const alike = worth.heads.filter((each) => each.part === value.part);
+    const most = Math.max(...alike.map((each) => worth.bleu - each.bleu));
     const colour = colours(isDark())[shade(worth.bleu - value.bleu, most)];
     return h(
       "span",

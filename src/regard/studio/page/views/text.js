@@ -23,7 +23,7 @@ const PAUSE_MS = 400;
 
 export function text(session) {
   const { store } = session;
-  const [title, explanation] = TASKS[session.run?.task] ?? ["Text", ""];
+  let task = "";
   let drawn = "";
   let found = null;
   let asked = null;
@@ -42,6 +42,7 @@ export function text(session) {
       },
     },
   });
+  const head = h("div", {});
   const said = h("div", { class: "said-of-text", "aria-live": "polite" });
   const details = h("div", { class: "alternatives" });
   const controls = h("div", { class: "controls" });
@@ -52,16 +53,21 @@ export function text(session) {
   const view = {
     name: "text",
     root: h("div", {}),
-    caption: () => `${title}: ${store.state.text}`,
+    caption: () => `${TASKS[task][0]}: ${store.state.text}`,
     update,
     scene: () => (matrix.spec ? matrix.scene(inks()) : null),
     table: () => (found ? rows(found) : null),
   };
   replace(attended, h("h3", {}, "Self-attention"), controls, note, matrix.element, legend("0", "1"));
-  replace(view.root, heading(view, title, explanation), box, said, details, attended);
+  replace(view.root, head, box, said, details, attended);
 
   async function update() {
     const { state } = store;
+    if (!(session.run?.task in TASKS)) return;
+    if (session.run.task !== task) {
+      task = session.run.task;
+      replace(head, heading(view, ...TASKS[task]));
+    }
     if (document.activeElement !== box) box.value = state.text;
     if (session.run?.status !== "ready") {
       replace(said, h("p", { class: "muted" }, "The model is being loaded …"));
