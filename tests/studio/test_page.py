@@ -459,7 +459,7 @@ def test_a_text_is_answered_by_its_task(
     """A link opens the view with its name and its explanation before the model is loaded."""
     with Serving([text_folders[task]]) as served:
         visitor = Visitor(driver[0], served.address, driver[1])
-        visitor.open(view="text", text="the grey [MASK] sleeps")
+        visitor.driver.get(f"{served.address}#view=text&text=the+grey+%5BMASK%5D+sleeps")
         visitor.wait(lambda: len(visitor.all(".said-of-text *")) > 1)
         assert visitor.text("main h2") == title
         assert len(visitor.text("main .explain")) > 20
