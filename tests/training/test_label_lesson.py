@@ -264,6 +264,38 @@ def test_the_commands(
 
 
 @pytest.mark.parametrize(
+    ("task", "known", "strange"),
+    [
+        ("classification", "pos\ta great film\n", "odd\ta great film\n"),
+        ("tagging", "a B-NP\nfilm I-NP\n\n", "a B-NP\nfilm I-LST\n\n"),
+    ],
+)
+def test_a_label_never_seen_in_training_is_missed(
+    task: str,
+    known: str,
+    strange: str,
+    runs: dict[str, Path],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    data = tmp_path / ("a.tsv" if task == "classification" else "a.conll")
+    data.write_text(known + strange)
+    words = ["evaluate", str(runs[task]), "--data", str(data), "--json"]
+    main(words)
+    output = capsys.readouterr()
+    told = json.loads(output.out)
+    assert told["scores"]["accuracy"] == pytest.approx(50 if task == "classification" else 75)
+    unseen = "odd" if task == "classification" else "I-LST"
+    assert told["labels"][-1] == unseen
+    assert f"counted as missed: {unseen}" in output.err
+    assert sum(told["confusion"][-1]) == 1
+    data.write_text("so\tstrange\n" if task == "classification" else "a X\nb Y\n\n")
+    with pytest.raises(SystemExit):
+        main(words)
+    assert "is none of the run's" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
     ("flags", "task"),
     [
         (["--labelled", "a.tsv"], "classification"),

@@ -84,9 +84,9 @@ def score_classifier(run: Path, recipe: "Recipe", files: Sequence[Path], bootstr
     from regard.text_tasks.labelling import Classifier
 
     classifier = Classifier.load(run, "auto")
-    names = classifier.labels.names
     examples = list(read_texts(files, recipe.data.label))
-    check_known({label for each in examples for label in each.labels}, names, files)
+    there = {label for each in examples for label in each.labels}
+    names = with_unknown(there, classifier.labels.names, files)
     true = torch.tensor([names.index(each.labels[0]) for each in examples])
     rows = []
     with progress_bar("classifying", len(examples)) as bar:
@@ -116,9 +116,9 @@ def score_tagger(run: Path, recipe: "Recipe", files: Sequence[Path], bootstrap: 
     from regard.text_tasks.labelling import Tagger
 
     tagger = Tagger.load(run, "auto")
-    names = tagger.labels.names
     examples = list(read_tagged(files, recipe.data.label))
-    check_known({label for each in examples for label in each.labels}, names, files)
+    there = {label for each in examples for label in each.labels}
+    names = with_unknown(there, tagger.labels.names, files)
     found: list[list[str]] = []
     with progress_bar("tagging", len(examples)) as bar:
         for start in range(0, len(examples), TEXTS_AT_ONCE):
@@ -170,14 +170,21 @@ def score_language_model(run: Path, files: Sequence[Path]) -> Scored:
     return Scored(tokens, "tokens", scores, {}, [], [])
 
 
-def check_known(found: set[str], names: list[str], files: Sequence[Path]) -> None:
+def with_unknown(there: set[str], names: list[str], files: Sequence[Path]) -> list[str]:
+    """The run's labels, then those of the data that it never saw, which it cannot but miss."""
+    from regard.cli.display import say
     from regard.errors import DataError
 
-    if unknown := sorted(found - set(names)):
+    unknown = sorted(there - set(names))
+    if unknown and not there & set(names):
         raise DataError(
             f"{files[0]}: label {unknown[0]!r} is none of the run's ({', '.join(names[:8])}); "
             "name the right column with data.label in the recipe"
         )
+    if unknown:
+        shown = ", ".join(unknown[:8]) + ", …" * (len(unknown) > 8)
+        say(f"Never seen in training, so counted as missed: {shown}")
+    return [*names, *unknown]
 
 
 def interval(rows: Any, bootstrap: int, seed: int = 12345) -> tuple[float, float]:

@@ -38,7 +38,8 @@ class Reader(nn.Module):
         super().__init__()
         self.config = config
         self.embedding = nn.Embedding(vocabulary, config.d_model)
-        nn.init.normal_(self.embedding.weight, std=config.d_model**-0.5)
+        # Small: tokens that are seldom seen say little then, and are not learned by heart.
+        nn.init.normal_(self.embedding.weight, std=0.1 * config.d_model**-0.5)
         self.dropout = Dropout(config.dropout)
         self.encoder = RecurrentEncoder(
             config.cell,
