@@ -12,7 +12,9 @@ Run it on a quiet machine; --seconds and --requests make it shorter.
 
 import argparse
 import asyncio
+import http.client
 import json
+import multiprocessing
 import random
 import re
 import statistics
@@ -23,6 +25,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from multiprocessing.queues import Queue
+from multiprocessing.synchronize import Event
 from pathlib import Path
 
 UNLIMITED = ["--texts-per-minute", "1000000000", "--quiet"]
@@ -40,8 +44,9 @@ class Server:
 
 
 @contextmanager
-def serving(run: Path, *options: str) -> Iterator[Server]:
-    command = [sys.executable, "-m", "regard", "serve", str(run), "--port", "0", *options]
+def serving(options: argparse.Namespace, *more: str) -> Iterator[Server]:
+    words = ["serve", str(options.run), "--port", "0", "--engine", options.engine, *more]
+    command = [sys.executable, "-m", "regard", *words]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     try:
         assert process.stderr is not None
@@ -146,7 +151,7 @@ def expectations(options: argparse.Namespace) -> list[tuple[bytes, str]]:
     from regard.tasks import Translator
 
     texts = sentences(options)
-    translator = Translator.load(options.run, engine="auto")
+    translator = Translator.load(options.run, engine=options.engine)
     found = translator.texts(texts, translator.search)
     bodies = [asked(text, options.source, options.target) for text in texts]
     return list(zip(bodies, found, strict=True))
@@ -165,7 +170,7 @@ def sentences(options: argparse.Namespace) -> list[str]:
 
 async def clients(options: argparse.Namespace) -> None:
     pairs = expectations(options)
-    with serving(options.run, *UNLIMITED) as server:
+    with serving(options, *UNLIMITED) as server:
         await load(server.port, pairs, 64, min(5.0, options.seconds))
         before = server.memory_mb()
         print((await load(server.port, pairs, 64, options.seconds)).line())
@@ -173,35 +178,42 @@ async def clients(options: argparse.Namespace) -> None:
     print(f"memory {before:.0f} MB after warm-up, {after:.0f} MB at the end")
 
 
+def watch(port: int, stop: Event, found: "Queue[list[float]]") -> None:
+    """From a process of its own, which the load does not keep waiting: milliseconds of /health."""
+    times = []
+    connection = http.client.HTTPConnection("127.0.0.1", port)
+    while not stop.wait(0.1):
+        start = time.perf_counter()
+        connection.request("GET", "/health")
+        answer = connection.getresponse()
+        answer.read()
+        times.append(1000 * (time.perf_counter() - start))
+        assert answer.status == 200
+    found.put(times)
+
+
 async def overload(options: argparse.Namespace) -> None:
     pairs = expectations(options)
-    slowest, stop = 0.0, False
-    with serving(options.run, *UNLIMITED, "--queue", str(options.queue)) as server:
-
-        async def watch() -> None:
-            nonlocal slowest
-            client = Client(server.port)
-            while not stop:
-                start = time.perf_counter()
-                status, _ = await client.ask("GET", "/health")
-                assert status == 200
-                slowest = max(slowest, time.perf_counter() - start)
-                await asyncio.sleep(0.1)
-            client.close()
-
+    processes = multiprocessing.get_context("spawn")
+    stop, found = processes.Event(), processes.Queue()
+    with serving(options, *UNLIMITED, "--queue", str(options.queue)) as server:
         calm = await load(server.port, pairs, 8, min(5.0, options.seconds))
         print("8 clients  ", calm.line())
-        watching = asyncio.create_task(watch())
+        watching = processes.Process(target=watch, args=(server.port, stop, found))
+        watching.start()
         print("640 clients", (await load(server.port, pairs, 640, options.seconds)).line())
-        stop = True
-        await watching
+        stop.set()
+        times = sorted(found.get())
+        watching.join()
         start = time.perf_counter()
         client = Client(server.port)
         while (await client.ask("POST", "/translate", pairs[0][0]))[0] != 200:
             await asyncio.sleep(0.01)
         recovered = time.perf_counter() - start
         client.close()
-    print(f"/health at most {1000 * slowest:.0f} ms, recovered after {recovered:.2f} s")
+    late = times[int(0.99 * len(times))]
+    print(f"/health at most {times[-1]:.0f} ms, 99 % below {late:.0f} ms, of {len(times)}")
+    print(f"recovered after {recovered:.2f} s")
 
 
 async def throughput(options: argparse.Namespace) -> None:
@@ -209,14 +221,14 @@ async def throughput(options: argparse.Namespace) -> None:
 
     pairs = expectations(options)
     texts = sentences(options)
-    translator = Translator.load(options.run, engine="auto")
+    translator = Translator.load(options.run, engine=options.engine)
     count, start = 0, time.perf_counter()
     while time.perf_counter() - start < options.seconds:
         count += len(translator.texts(texts, translator.search))
     print(f"offline          {count / (time.perf_counter() - start):8.1f} sentences/s")
     del translator
     for name, more in (("with batching   ", []), ("without batching", ["--batch", "1"])):
-        with serving(options.run, *UNLIMITED, *more) as server:
+        with serving(options, *UNLIMITED, *more) as server:
             await load(server.port, pairs, 64, min(3.0, options.seconds))
             print(name, (await load(server.port, pairs, 64, options.seconds)).line())
 
@@ -225,14 +237,14 @@ async def cold(options: argparse.Namespace) -> None:
     body = asked(sentences(options)[0], options.source, options.target)
     for _ in range(3):
         start = time.perf_counter()
-        with serving(options.run, *UNLIMITED) as server:
+        with serving(options, *UNLIMITED) as server:
             status, _ = await Client(server.port).ask("POST", "/translate", body)
             print(f"first answer ({status}) after {time.perf_counter() - start:.2f} s")
 
 
 async def slow(options: argparse.Namespace) -> None:
     pairs = expectations(options)
-    with serving(options.run, *UNLIMITED) as server:
+    with serving(options, *UNLIMITED) as server:
         print("undisturbed     ", (await load(server.port, pairs, 1, options.seconds)).line())
 
         async def dawdle() -> None:
@@ -284,7 +296,7 @@ async def fuzz(options: argparse.Namespace) -> None:
     draw = random.Random(11)
     statuses: Counter[int] = Counter()
     largest = 0
-    with serving(options.run, *UNLIMITED) as server:
+    with serving(options, *UNLIMITED) as server:
 
         async def some(count: int) -> None:
             nonlocal largest
@@ -323,6 +335,7 @@ def main() -> None:
     parser.add_argument("--source", default="fr")
     parser.add_argument("--target", default="en")
     parser.add_argument("--texts", type=Path, help="a sentence a line; else the built-in corpus")
+    parser.add_argument("--engine", choices=["auto", "torch", "ctranslate2"], default="auto")
     parser.add_argument("--sentences", type=int, default=1000)
     parser.add_argument("--seconds", type=float, default=120.0)
     parser.add_argument("--requests", type=int, default=10_000)

@@ -3,6 +3,7 @@
 import asyncio
 import random
 import threading
+import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -129,7 +130,10 @@ def test_other_searches_have_other_batches() -> None:
         assert sorted(echo.batches[1:]) == [["narrow"], ["wide"], ["x", "y"]]
 
 
-def test_a_full_queue_refuses_at_once_and_says_when_to_come_again() -> None:
+def test_a_full_queue_refuses_unhurriedly_and_says_when_to_come_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("regard.serve.batching.BEFORE_REFUSING", (0.2, 0.3))
     with batching(waiting=3) as (batcher, echo):
 
         async def work() -> Refusal:
@@ -138,8 +142,11 @@ def test_a_full_queue_refuses_at_once_and_says_when_to_come_again() -> None:
             await until(echo.began.is_set)
             second = asyncio.create_task(batcher.best(echo, ["a", "b"], SEARCH))
             await until(lambda: batcher.waiting == 2)
+            begun = time.monotonic()
             with pytest.raises(Refusal) as refused:
                 await batcher.best(echo, ["c", "d"], SEARCH)
+            assert time.monotonic() - begun > 0.19
+            assert batcher.waiting == 2
             echo.may_go.set()
             await asyncio.gather(first, second)
             return refused.value

@@ -8,6 +8,7 @@ Where an answer has numbers in it, which rounding would change in other company,
 
 import asyncio
 import math
+import random
 import threading
 import time
 from collections import deque
@@ -24,6 +25,9 @@ from regard.tasks import Translation, Translator
 # What one thread translates together: more gains little and makes everyone wait longer.
 MOST_SENTENCES = 64
 MOST_HYPOTHESES = 320
+# Seconds until someone is told that the server is busy, unlike ones, so that not all ask again at
+# once: hundreds who are refused as fast as they ask would leave no time for others or for /health.
+BEFORE_REFUSING = (0.5, 1.5)
 
 Result: TypeAlias = list[Translation]
 Ended: TypeAlias = "dict[Job, Exception | None]"  # what went wrong, if anything did
@@ -106,18 +110,24 @@ class Batcher:
             return []
         done: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
         job = Job(translator, search, sentences, alone, done)
-        with self._changed:
-            # A request that is longer than the queue passes when nobody waits.
-            if self.waiting and self.waiting + len(sentences) > self._most_waiting:
-                raise Refusal(503, "the server is busy; try again", self._time_to_empty())
-            self._jobs.append(job)
-            self.waiting += len(sentences)
-            self._changed.notify()
+        if not self._admit(job):
+            await asyncio.sleep(random.uniform(*BEFORE_REFUSING))
+            raise Refusal(503, "the server is busy; try again", self._time_to_empty())
         try:
             return await done
         finally:
             if job.missing:
                 self._abandon(job)
+
+    def _admit(self, job: Job) -> bool:
+        """Into the queue, if there is room. One that is longer than it passes when nobody waits."""
+        with self._changed:
+            if self.waiting and self.waiting + job.left > self._most_waiting:
+                return False
+            self._jobs.append(job)
+            self.waiting += job.left
+            self._changed.notify()
+            return True
 
     def _abandon(self, job: Job) -> None:
         """Nobody waits for the job any more: what is not yet begun is never begun, and a batch of
