@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from regard.layers.dropout import Dropout
 from regard.layers.masks import key_mask
-from regard.layers.positions import Learned
+from regard.layers.positions import Learned, sinusoids
 from regard.layers.transformer import BlockSizes, EncoderBlock, activate
 from regard.models.configs import OneStack
 
@@ -77,13 +77,17 @@ class Bert(nn.Module):
         return self.config.max_positions
 
     def reset(self) -> None:
-        """All weights from N(0, 0.02), as the authors' code draws them."""
+        """All weights from N(0, 0.02), as the authors' code draws them, but for positions. These
+        begin as sinusoids that are stronger than tokens: small models then find their neighbours
+        within hundreds of updates; otherwise they see a bag of words for thousands.
+        """
         for module in self.modules():
             if isinstance(module, nn.Linear | nn.Embedding):
                 nn.init.normal_(module.weight, std=0.02)
             if isinstance(module, nn.Linear):
                 nn.init.zeros_(module.bias)
-        nn.init.normal_(self.positions.table, std=0.02)
+        with torch.no_grad():
+            self.positions.table.copy_(0.07 * sinusoids(*self.positions.table.shape))
 
     def embed(self, tokens: Tensor, segments: Tensor | None) -> Tensor:
         """Token plus position plus segment, normalised: [B, T] → [B, T, d]"""
