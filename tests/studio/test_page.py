@@ -438,6 +438,13 @@ def test_nobody_is_shut_out(view: str, page: Visitor) -> None:
             "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
         )
         assert wide == 0
+        page.open(view=view, text=TEXT)
+        tab = page.run(
+            "const box = document.querySelector('#tabs [aria-current]').getBoundingClientRect();"
+            "return [box.left, box.right]"
+        )
+        assert tab[0] >= 0
+        assert tab[1] <= 375
     finally:
         page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     if not AXE.exists():

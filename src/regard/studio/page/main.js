@@ -31,8 +31,13 @@ function show() {
   const names = offered().map(([each]) => each);
   for (const tab of document.querySelectorAll("#tabs a")) {
     tab.hidden = !names.includes(tab.dataset.view);
-    if (tab.dataset.view === name) tab.setAttribute("aria-current", "page");
-    else tab.removeAttribute("aria-current");
+    if (tab.dataset.view !== name) tab.removeAttribute("aria-current");
+    else {
+      tab.setAttribute("aria-current", "page");
+      // On a narrow screen the tabs can be moved sideways; the page stays where it is.
+      const nav = tab.parentElement;
+      nav.scrollLeft = tab.offsetLeft - nav.offsetLeft - (nav.clientWidth - tab.offsetWidth) / 2;
+    }
   }
   document.title = `${title} · regard studio`;
   document.body.dataset.view = name;
