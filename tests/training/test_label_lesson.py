@@ -263,6 +263,21 @@ def test_the_commands(
     assert "use `regard classify" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("task", ["classification", "tagging", "masked-language-model"])
+def test_the_vocabulary_of_another_run_is_taken(
+    task: str, folder: Path, runs: dict[str, Path], tmp_path: Path
+) -> None:
+    other = runs["classification" if task == "tagging" else "tagging"]
+    recipe = recipe_of(folder, task, f"tokenizer.folder={other}", "train.steps=1")
+    train(recipe, tmp_path / "run")
+    assert Run(tmp_path / "run").tokenizers().source.fingerprint == (
+        Run(other).tokenizers().source.fingerprint
+    )
+    assert Run(runs[task]).tokenizers().source.fingerprint != (
+        Run(other).tokenizers().source.fingerprint
+    )
+
+
 @pytest.mark.parametrize(
     ("task", "known", "strange"),
     [

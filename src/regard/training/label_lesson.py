@@ -19,6 +19,7 @@ from regard.recipe import DataSection, Recipe
 from regard.text.tokenizer import Tokenizer, Tokenizers
 from regard.training.events import Event, ExamplesReady, Note
 from regard.training.lesson import Lesson
+from regard.training.prepare import known_tokenizers
 
 # More labels than this are a sign that the wrong column was taken.
 MOST_LABELS = 10_000
@@ -67,7 +68,8 @@ class LabelSplit:
 def label_lesson(run: Run, recipe: Recipe) -> Generator[Event, None, Lesson]:
     whole_text = recipe.task == "classification"
     folder = run.training / "data"
-    tokenizer = run.tokenizers().source if run.has_tokenizers() else None
+    known = known_tokenizers(run, recipe)
+    tokenizer = known.source if known else None
     if tokenizer is None or not (folder / "train.json").exists():
         tokenizer = yield from encode(run, recipe, tokenizer)
 

@@ -15,10 +15,7 @@ from regard.training.lesson import Lesson
 
 def pair_lesson(run: Run, recipe: Recipe) -> Generator[Event, None, Lesson]:
     """Tokenizers and ids, made by this start or by an earlier one."""
-    given = None if run.has_tokenizers() else prepare.given_tokenizers(recipe)
-    if given is not None:
-        run.save_tokenizers(given)
-    tokenizers = run.tokenizers() if run.has_tokenizers() else None
+    tokenizers = prepare.known_tokenizers(run, recipe)
     prepared = prepare.load_prepared(run, tokenizers) if tokenizers else None
     reports = None
     if prepared is None:

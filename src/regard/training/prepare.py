@@ -94,6 +94,16 @@ class Split:
         return (pair for pair in corpus(self.data) if held_out(pair.source, self.seed, self.share))
 
 
+def known_tokenizers(run: Run, recipe: Recipe) -> Tokenizers | None:
+    """Those of the run, or else those of another that the recipe names, which become its own."""
+    if not run.has_tokenizers():
+        given = given_tokenizers(recipe)
+        if given is None:
+            return None
+        run.save_tokenizers(given)
+    return run.tokenizers()
+
+
 def given_tokenizers(recipe: Recipe) -> Tokenizers | None:
     """Those of another run, if the recipe names one."""
     section = recipe.tokenizer

@@ -14,6 +14,7 @@ from regard.recipe import DataSection, Recipe
 from regard.text.tokenizer import Tokenizer, Tokenizers
 from regard.training.events import Event, ExamplesReady, Note
 from regard.training.lesson import Lesson
+from regard.training.prepare import known_tokenizers
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,8 @@ def streams(
     run: Run, recipe: Recipe, verbatim: bool
 ) -> Generator[Event, None, tuple[Tokenizer, Stream, Stream]]:
     """The tokenizer and both texts, made by this start or by an earlier one."""
-    tokenizer = run.tokenizers().source if run.has_tokenizers() else None
+    known = known_tokenizers(run, recipe)
+    tokenizer = known.source if known else None
     folder = run.training / "data"
     names = ("valid", "train")
     if tokenizer is None or not up_to_date(run, tokenizer):
