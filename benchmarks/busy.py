@@ -17,8 +17,8 @@ from benchmarks.train import BUSY_DIVISOR, START_SECONDS, rate, window
 
 WAITING: dict[str, dict[str, str]] = {
     "libgomp's own": {},
-    "`GOMP_SPINCOUNT=10000`": REGARD,
-    "`GOMP_SPINCOUNT=1000`": {"GOMP_SPINCOUNT": "1000"},
+    "`GOMP_SPINCOUNT=10000`": {"GOMP_SPINCOUNT": "10000"},
+    "`GOMP_SPINCOUNT=1000`": REGARD,
     "`GOMP_SPINCOUNT=0`": {"GOMP_SPINCOUNT": "0"},
     "`OMP_WAIT_POLICY=PASSIVE`": {"OMP_WAIT_POLICY": "PASSIVE"},
 }

@@ -25,7 +25,7 @@ KEEP_BUFFERS = {
     "MALLOC_TOP_PAD_": str(256 << 20),
 }
 # What the command `regard` sets for itself before it loads PyTorch.
-REGARD = {"GOMP_SPINCOUNT": "10000"}
+REGARD = {"GOMP_SPINCOUNT": "1000"}
 SHARED = {"HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false", "CUDA_VISIBLE_DEVICES": ""}
 # Settings of the surroundings that would otherwise reach some contenders and not others.
 TUNING = ("OMP_", "MKL_", "GOMP_", "KMP_", "MALLOC_")

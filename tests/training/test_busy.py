@@ -18,8 +18,8 @@ from regard.recipe import Recipe
 
 # The command itself, as people start it, since it is the command that settles how threads wait.
 TRAIN = "from regard.cli import main; main()"
-# Two threads that share a core with another program have two thirds of the time at best.
-LEAST_KEPT = 0.4
+# Half is what is promised; the rest is for the noise of so short a measurement.
+LEAST_KEPT = 0.45
 
 
 @pytest.mark.slow

@@ -80,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command; exit 0 when it worked, 1 when it failed, 2 when it was called wrongly."""
     # Threads that spin while they wait for each other make training several times slower as soon as
     # another program takes a core. A short spin costs nothing on a quiet machine; read by libgomp.
-    os.environ.setdefault("GOMP_SPINCOUNT", "10000")
+    os.environ.setdefault("GOMP_SPINCOUNT", "1000")
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words
     words = [word for word in words if word != "--debug"]

@@ -240,7 +240,7 @@ def waiting_check(facts: Facts) -> Check:
         "waiting",
         f"GOMP_SPINCOUNT {facts.spin_count or 'not set'}, "
         f"OMP_WAIT_POLICY {facts.wait_policy or 'not set'}",
-        "threads that spin are several times slower beside other programs: set GOMP_SPINCOUNT=10000"
+        "threads that spin are several times slower beside other programs: set GOMP_SPINCOUNT=1000"
         if spins
         else "",
     )
