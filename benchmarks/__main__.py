@@ -76,6 +76,8 @@ def read_options() -> argparse.Namespace:
         help="sizes of the corpora whose memory is compared",
     )
     options = parser.parse_args()
+    if options.out is not None and not options.out.is_file():
+        parser.error(f"--out {options.out}: no such document; name one that has tables to replace")
     if options.quick:
         vars(options).update(QUICK)
     return options

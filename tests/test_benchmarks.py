@@ -15,7 +15,7 @@ from torch import nn
 from torch.testing import assert_close
 
 from benchmarks import peers
-from benchmarks.__main__ import save
+from benchmarks.__main__ import read_options, save
 from benchmarks.memory import write_corpus
 from benchmarks.process import ROOT, environment
 from benchmarks.profile import REST, group
@@ -157,6 +157,16 @@ def test_a_table_takes_the_place_of_the_old_one_and_of_nothing_else() -> None:
     assert put(once, "x", table) == once
     with pytest.raises(SystemExit, match="<!-- z -->"):
         put(document, "z", table)
+
+
+def test_a_document_that_is_not_there_is_refused_before_anything_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    missing = str(tmp_path / "none.md")
+    monkeypatch.setattr("sys.argv", ["benchmarks", "train", "--out", missing])
+    with pytest.raises(SystemExit):
+        read_options()
+    assert "no such document" in capsys.readouterr().err
 
 
 def test_the_tuning_of_the_surroundings_reaches_no_contender(
