@@ -118,3 +118,14 @@ def test_documents_of_json_lines(tmp_path: Path) -> None:
     path.write_text('{"txt": "one"}\n', encoding="utf-8")
     with pytest.raises(DataError, match=r'a\.jsonl:1: no "text" in the object'):
         list(read_documents([path]))
+
+
+def test_documents_of_a_table(tmp_path: Path) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_text("Label\tText\trating\n1\tone\t9\n\n0\ttwo\t3\n", encoding="utf-8")
+    assert list(read_documents([path])) == ["one\n", None, "two\n", None]
+    path.write_text("1\tone\n0\ttwo\n", encoding="utf-8")
+    assert list(read_documents([path])) == ["one\n", None, "two\n", None]
+    path.write_text("label\ttext\n1\tone\n0\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"a\.tsv:3: 1 columns, the text is in column 2"):
+        list(read_documents([path]))

@@ -22,7 +22,7 @@ class DataFlags:
     pairs
         Sentences and their translations: two files with a sentence a line, or one .tsv or .jsonl.
     text
-        Running text for a language model: files of plain text, or a .jsonl with "text".
+        Running text for a language model: plain text, or the texts of a .jsonl or .tsv.
     labelled
         Texts and their labels for a classifier: a .tsv of label, tab, text, or a .jsonl.
     tagged

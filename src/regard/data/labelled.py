@@ -57,12 +57,22 @@ def _columns(path: Path, label: str | int) -> Iterator[Labelled]:
         yield Labelled((columns[text_at],), (columns[label_at].strip(),), place)
 
 
+def column_names(columns: Sequence[str]) -> list[str]:
+    return [column.strip().lower() for column in columns]
+
+
+def text_column(columns: Sequence[str]) -> int | None:
+    """Where the text stands, if a table's first line names its columns."""
+    names = column_names(columns)
+    return next((names.index(name) for name in TEXT_COLUMNS if name in names), None)
+
+
 def _header(columns: list[str], label: str | int, place: str) -> tuple[int, int] | None:
     """Where label and text stand, if the first line names its columns."""
-    names = [column.strip().lower() for column in columns]
-    text = next((names.index(name) for name in TEXT_COLUMNS if name in names), None)
+    text = text_column(columns)
     if text is None:
         return None
+    names = column_names(columns)
     if isinstance(label, int):
         return _numbered(columns, label, place), text
     wanted = label.lower() or "label"

@@ -7,25 +7,50 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from regard.data.corpus import check_file, kind_of, lines
+from regard.data.labelled import text_column
 from regard.errors import DataError
 
 
 def read_documents(paths: Sequence[Path]) -> Iterator[str | None]:
     """Lines with their ends, and None after each document. A file of plain text is one document, a
-    .jsonl holds one in each line, under "text"; each may be a .gz or .bz2.
+    .jsonl holds one in each line, under "text", a .tsv one in each line's column of text; each may
+    be a .gz or .bz2.
     """
     for path in paths:
         check_file(path)
     for path in paths:
-        if kind_of(path) == ".jsonl":
-            for line, place in lines(path):
-                if line.strip():
-                    yield from text_of(line, place).splitlines(keepends=True)
+        match kind_of(path):
+            case ".jsonl":
+                texts = (text_of(line, place) for line, place in lines(path) if line.strip())
+                for text in texts:
+                    yield from text.splitlines(keepends=True)
                     yield None
-        else:
-            for line, _ in lines(path):
-                yield line + "\n"
-            yield None
+            case ".tsv":
+                for text in column(path):
+                    yield text + "\n"
+                    yield None
+            case _:
+                for line, _ in lines(path):
+                    yield line + "\n"
+                yield None
+
+
+def column(path: Path) -> Iterator[str]:
+    """The texts of a table: the column that its first line names, or else the last one."""
+    at: int | None = None
+    for number, (line, place) in enumerate(lines(path)):
+        columns = line.split("\t")
+        if not number:
+            at = text_column(columns)
+            if at is not None:
+                continue
+        if not line.strip():
+            continue
+        if at is not None and at >= len(columns):
+            raise DataError(
+                f"{place}: {len(columns)} columns, the text is in column {at + 1}; add what is missing"
+            )
+        yield columns[-1 if at is None else at]
 
 
 def text_of(line: str, place: str) -> str:
