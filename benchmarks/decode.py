@@ -34,6 +34,7 @@ ENTRIES = (
     Entry(COMMAND, "**`regard translate`**", {"kind": "command", "engine": "ctranslate2"}, REGARD),
     Entry("regard", "**regard**, PyTorch engine", {"kind": "regard"}, REGARD),
     Entry(HUGGING_FACE, "Hugging Face `generate`", {"kind": "hugging-face"}, KEEP_BUFFERS),
+    Entry("ctranslate2-plain", "CTranslate2, no option set", {"kind": "ctranslate2-plain"}),
     Entry("ctranslate2", "CTranslate2, one worker", ctranslate2("float32")),
     Entry(TUNED, "CTranslate2, a worker a core", ctranslate2("float32"), workers=True),
     Entry(

@@ -83,8 +83,6 @@ def ctranslate2(job: Message) -> Engine:
     """From pieces to pieces, in CTranslate2's own batches of like length."""
     from ctranslate2 import Translator
 
-    tokenizers = tokenizers_of(job)
-    ids = {piece: number for number, piece in enumerate(all_pieces(tokenizers.target))}
     translator = Translator(
         job["ctranslate2"],
         device="cpu",
@@ -92,14 +90,27 @@ def ctranslate2(job: Message) -> Engine:
         inter_threads=job["workers"],
         intra_threads=job["threads"],
     )
+    return in_pieces(job, translator, {"max_batch_size": job["batch"]})
+
+
+def ctranslate2_plain(job: Message) -> Engine:
+    """As its own quick start has it: a model, a list of sentences, and how to search."""
+    from ctranslate2 import Translator
+
+    return in_pieces(job, Translator(job["ctranslate2"]), {})
+
+
+def in_pieces(job: Message, translator: Any, options: dict[str, Any]) -> Engine:
+    tokenizers = tokenizers_of(job)
+    ids = {piece: number for number, piece in enumerate(all_pieces(tokenizers.target))}
 
     def translate(sources: list[list[str]], beam_size: int) -> list[list[str]]:
         found = translator.translate_batch(
             sources,
             beam_size=beam_size,
-            max_batch_size=job["batch"],
             length_penalty=job["length_penalty"],
             max_decoding_length=longest_output(job, max(map(len, sources)) + 1),
+            **options,
         )
         return [each.hypotheses[0] for each in found]
 
@@ -153,6 +164,7 @@ def main() -> None:
         "regard": regard,
         "hugging-face": hugging_face,
         "ctranslate2": ctranslate2,
+        "ctranslate2-plain": ctranslate2_plain,
         "command": command,
     }[job["kind"]](job)
     texts = json.loads(Path(job["sentences"]).read_text("utf-8"))

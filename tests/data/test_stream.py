@@ -127,5 +127,5 @@ def test_documents_of_a_table(tmp_path: Path) -> None:
     path.write_text("1\tone\n0\ttwo\n", encoding="utf-8")
     assert list(read_documents([path])) == ["one\n", None, "two\n", None]
     path.write_text("label\ttext\n1\tone\n0\n", encoding="utf-8")
-    with pytest.raises(DataError, match=r"a\.tsv:3: 1 columns, the text is in column 2"):
+    with pytest.raises(DataError, match=r"a\.tsv:3: 1 columns, but the text is in column 2"):
         list(read_documents([path]))

@@ -1,126 +1,18 @@
-"""What must hold of any Transformer, whatever its parts: causality, padding, caching."""
+"""What is particular to Transformers: what they keep while they search, sizes, first weights."""
 
 from collections.abc import Callable
 from importlib import resources
-from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from regard.data.batch import batch_sources
 from regard.models.transformer import Transformer, TransformerConfig
 from regard.recipe import read
-from tests.models.problems import START, VOCABULARY, ids, problem
+from tests.models.problems import START, assert_same, ids, problem
 
 Build = Callable[..., Transformer]
-
-# Each value of a column meets each value of every other column at least once.
-COLUMNS = ("positions", "activation", "tied_embeddings", "norm", "normalisation")
-VARIANTS = [
-    ("sinusoidal", "relu", "all", "post", "layer"),
-    ("sinusoidal", "gelu", "output", "pre", "rms"),
-    ("sinusoidal", "swiglu", "none", "post", "rms"),
-    ("learned", "relu", "output", "post", "rms"),
-    ("learned", "gelu", "none", "pre", "layer"),
-    ("learned", "swiglu", "all", "pre", "rms"),
-    ("rotary", "relu", "none", "pre", "rms"),
-    ("rotary", "gelu", "all", "post", "rms"),
-    ("rotary", "swiglu", "output", "pre", "layer"),
-]
-each_variant = pytest.mark.parametrize(
-    "choices",
-    [
-        pytest.param(dict(zip(COLUMNS, values, strict=True)), id="-".join(values))
-        for values in VARIANTS
-    ],
-)
-TOLERANCE = {torch.float64: 1e-12, torch.float32: 1e-5}
-both_precisions = pytest.mark.parametrize("dtype", list(TOLERANCE))
-
-
-def assert_same(ours: Tensor, expected: Tensor) -> None:
-    assert_close(ours, expected, rtol=0, atol=TOLERANCE[expected.dtype])
-
-
-@both_precisions
-@each_variant
-@torch.no_grad()
-def test_a_later_token_changes_no_bit_of_an_earlier_logit(
-    build: Build, choices: dict[str, Any], dtype: torch.dtype
-) -> None:
-    model = build(dtype, **choices)
-    source, mask, target = problem(target=40)
-    before = model(source, mask, target)
-    for place in (1, 17, 39):
-        changed = target.clone()
-        changed[:, place:] = (target[:, place:] + 5) % VOCABULARY
-        after = model(source, mask, changed)
-        assert torch.equal(after[:, :place], before[:, :place])
-        assert not torch.isclose(after[:, place:], before[:, place:]).all(-1).any()
-
-
-@each_variant
-def test_the_gradient_to_a_later_token_is_exactly_zero(
-    build: Build, choices: dict[str, Any]
-) -> None:
-    model = build(**choices)
-    embedded: list[Tensor] = []
-    model.target_embedding.register_forward_hook(lambda *call: embedded.append(call[-1]))
-    logits = model(*problem(target=40))
-    for place in (0, 17, 38):
-        chosen = logits[:, place].square().sum()
-        (gradient,) = torch.autograd.grad(chosen, embedded[-1], retain_graph=True)
-        assert not gradient[:, place + 1 :].any()
-        assert gradient[:, : place + 1].any(-1).all()
-
-
-@both_precisions
-@each_variant
-@torch.no_grad()
-def test_padding_changes_nothing(build: Build, choices: dict[str, Any], dtype: torch.dtype) -> None:
-    model = build(dtype, **choices)
-    source, mask, target = problem()
-    before = model(source, mask, target)
-    for more in (1, 7, 64):
-        # What stands under the padding is never read, so it may be anything.
-        padded = torch.cat((source, ids(3, more, seed=more)), dim=1)
-        wider = torch.cat((mask, torch.zeros(3, more, dtype=torch.bool)), dim=1)
-        longer = torch.cat((target, target.new_zeros(3, more)), dim=1)
-        assert_same(model(padded, wider, longer)[:, : target.size(1)], before)
-
-
-@each_variant
-@torch.no_grad()
-def test_a_row_alone_is_the_row_in_a_batch(build: Build, choices: dict[str, Any]) -> None:
-    model = build(**choices)
-    source, mask, target = problem()
-    together = model(source, mask, target)
-    for row, length in enumerate((9, 3, 6)):
-        only = slice(row, row + 1)
-        alone = model(source[only, :length], mask[only, :length], target[only])
-        assert_same(alone, together[only])
-    order = torch.tensor([2, 0, 1])
-    assert_same(model(source[order], mask[order], target[order]), together[order])
-
-
-@both_precisions
-@each_variant
-@torch.no_grad()
-def test_steps_are_the_whole_pass(
-    build: Build, choices: dict[str, Any], dtype: torch.dtype
-) -> None:
-    model = build(dtype, **choices)
-    # 40 steps double the room for keys and values twice.
-    source, mask, target = problem(target=40)
-    whole = model(source, mask, target)
-    state = model.start(source, mask)
-    for place in range(40):
-        logits, state = model.step(target[:, place], state)
-        assert_same(logits, whole[:, place])
-        assert state.past.position == place + 1
-
 
 # Rows of a search front, each naming the row of the last front that it continues. Four sentences.
 FRONTS = {
@@ -153,25 +45,6 @@ def test_selected_rows_go_on_as_if_computed_anew(build: Build, positions: str) -
         logits, state = model.step(tokens, state)
         whole = model(source[sentences], mask[sentences], prefixes)
         assert_close(logits, whole[:, -1], rtol=0, atol=1e-12, msg=name)
-
-
-@torch.no_grad()
-def test_selecting_at_random_for_long_goes_on_as_if_computed_anew(build: Build) -> None:
-    model = build()
-    draw = torch.Generator().manual_seed(5)
-    source, mask, _ = problem((9, 3, 6, 5))
-    state, sentences = model.start(source, mask), torch.arange(4)
-    prefixes = torch.full((4, 1), START)
-    logits, state = model.step(prefixes[:, 0], state)
-    for number in range(36):
-        count = int(torch.randint(1, 9, (), generator=draw))
-        rows = torch.randint(len(sentences), (count,), generator=draw)
-        rows = rows.sort().values if number % 2 else rows
-        state, sentences = state.select(rows), sentences[rows]
-        tokens = ids(count, seed=number)
-        prefixes = torch.cat((prefixes[rows], tokens[:, None]), dim=1)
-        logits, state = model.step(tokens, state)
-        assert_same(logits, model(source[sentences], mask[sentences], prefixes)[:, -1])
 
 
 @torch.no_grad()
@@ -288,15 +161,6 @@ def test_tied_embeddings_are_one_matrix() -> None:
     assert [len(weights(tied)) for tied in ("all", "output", "none")] == [1, 2, 3]
 
 
-def test_two_vocabularies_may_differ_unless_tied() -> None:
-    config = TransformerConfig(d_model=8, d_ff=8, num_heads=2, tied_embeddings="output")
-    model = Transformer(config, 11, 7)
-    source, mask = batch_sources([[10, 3], [4, 5, 3]])
-    assert model(source, mask, torch.tensor([[2], [2]])).shape == (2, 1, 7)
-    with pytest.raises(ValueError, match=r"one vocabulary for both sides.* 11 and 7"):
-        Transformer(TransformerConfig(d_model=8, d_ff=8, num_heads=2), 11, 7)
-
-
 def test_a_fresh_model_begins_with_signals_of_size_one() -> None:
     torch.manual_seed(0)
     model = Transformer(TransformerConfig(encoder_layers=1, decoder_layers=1), 1000, 1000)
@@ -324,19 +188,6 @@ def test_the_seed_decides_the_first_weights(tied: str) -> None:
     assert not torch.equal(first["output.weight"], other["output.weight"])
     untied = (first["source_embedding.weight"], first["target_embedding.weight"])
     assert torch.equal(*untied) == (tied == "all")
-
-
-@torch.no_grad()
-def test_dropout_is_drawn_in_training_only(build: Build) -> None:
-    model = build(dropout=0.3)
-    inputs = problem()
-    assert torch.equal(model(*inputs), model(*inputs))
-    model.train()
-    torch.manual_seed(1)
-    first = model(*inputs)
-    assert not torch.equal(model(*inputs), first)
-    torch.manual_seed(1)
-    assert torch.equal(model(*inputs), first)
 
 
 def test_only_learned_positions_run_out() -> None:

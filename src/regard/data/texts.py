@@ -48,7 +48,7 @@ def column(path: Path) -> Iterator[str]:
             continue
         if at is not None and at >= len(columns):
             raise DataError(
-                f"{place}: {len(columns)} columns, the text is in column {at + 1}; add what is missing"
+                f"{place}: {len(columns)} columns, but the text is in column {at + 1}; add it"
             )
         yield columns[-1 if at is None else at]
 

@@ -20,6 +20,10 @@ from regard.serve.refusal import TOO_LONG, Refusal
 
 CLOSED_BY_CLIENT = 499  # as nginx logs it
 SEND_SECONDS = 30.0
+# Requests that begin in one round of the event loop. When hundreds come at once, whoever looks
+# after the server is still answered between them.
+BEGIN_AT_ONCE = 8
+HEALTH = "/health"
 HEADERS = [
     (b"access-control-allow-origin", b"*"),
     (b"access-control-allow-headers", b"Authorization, Content-Type"),
@@ -41,6 +45,7 @@ class Outermost:
         self._app = app
         self._metrics = metrics
         self._log = log
+        self._turns = asyncio.Semaphore(BEGIN_AT_ONCE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -63,6 +68,9 @@ class Outermost:
             connection.answering = asyncio.current_task()
         self._metrics.in_flight.inc()
         try:
+            if scope["path"] != HEALTH:
+                async with self._turns:
+                    await asyncio.sleep(0)
             await self._answer(scope, receive, sending)
         except (asyncio.CancelledError, ClientDisconnect, TimeoutError):
             status = CLOSED_BY_CLIENT  # nobody reads on; there is nothing left to say
