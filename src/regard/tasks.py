@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from regard.inspect.alignments import Aligners, HeadScore
     from regard.inspect.alternatives import Position
+    from regard.inspect.forced import Looks
     from regard.inspect.heads import Head, How
     from regard.inspect.maps import Labels, Maps
     from regard.inspect.numbers import Numbers
@@ -314,16 +315,33 @@ class Translator:
         means: "Mapping[Head, Tensor] | None" = None,
     ) -> "Iterator[list[Head]]":
         """Inside the block this translator works without these heads, whatever its engine."""
-        from regard.engines.native import Native
         from regard.inspect.heads import heads_off
 
+        with heads_off(self.model, heads, how, means) as chosen, self._with_its_model():
+            yield chosen
+
+    @contextmanager
+    def forced(self, looks: "Looks") -> "Iterator[list[Head]]":
+        """Inside the block heads look where they have to, whatever the engine:
+        {"cross.1": {3: [0, 4]}} makes the heads of cross.1 look at the source pieces 0 and 4 alone
+        while the model predicts output piece 3, all counted from 0.
+        """
+        from regard.inspect.forced import forced
+
+        with forced(self.model, looks) as chosen, self._with_its_model():
+            yield chosen
+
+    @contextmanager
+    def _with_its_model(self) -> Iterator[None]:
+        """Search with PyTorch: no other engine knows what was done to the model."""
+        from regard.engines.native import Native
+
         engine = self.engine
-        with heads_off(self.model, heads, how, means) as chosen:
-            self.engine = Native(self.model, self.tokenizers.target.specials)
-            try:
-                yield chosen
-            finally:
-                self.engine = engine
+        self.engine = Native(self.model, self.tokenizers.target.specials)
+        try:
+            yield
+        finally:
+            self.engine = engine
 
 
 def labels(

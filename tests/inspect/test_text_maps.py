@@ -1,5 +1,6 @@
 """Maps of models that read one text: language models, masked ones, classifiers and taggers."""
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from torch.testing import assert_close
 from regard.checkpoint import Run, weights
 from regard.cli import main
 from regard.errors import RequestError
+from regard.inspect.heads import Part
 from regard.layers.attention import attention
 from regard.models import build
 from regard.recipe import parse
@@ -127,3 +129,27 @@ def test_attend_draws_any_of_them(
     with pytest.raises(SystemExit):
         main(["attend", str(runs[task]), SENTENCE, "--part", "cross"])
     assert "no such head" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_attend_measures_what_is_carried(
+    task: str, runs: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    part: Part = "decoder" if task == "language-model" else "encoder"
+    flags = ["--layer", "1", "--head", "0", "--pieces", "--measure", "norm"]
+    files = {kind: tmp_path / f"map.{kind}" for kind in ("html", "svg", "png", "csv")}
+    named = [each for kind, path in files.items() for each in (f"--{kind}", str(path))]
+    main(["attend", str(runs[task]), SENTENCE, *flags, *named])
+    assert f"what is carried by {part}.1.0" in capsys.readouterr().out
+    maps = Attender.load(runs[task]).maps(SENTENCE)
+    expected = maps.weights(part, 1, 0, "norm")
+    assert_close(expected.sum(-1), torch.ones(len(expected)))
+    with files["csv"].open(encoding="utf-8", newline="") as file:
+        written = [list(map(float, row[1:])) for row in list(csv.reader(file))[1:]]
+    assert_close(torch.tensor(written), expected)
+    page = files["html"].read_text("utf-8")
+    data = json.loads(page.split('id="data">')[1].split("</script>")[0])
+    assert data["measure"] == "norm"
+    shown = torch.tensor(data["maps"][part][1][0]) / 1000
+    assert_close(shown, expected, atol=6e-4, rtol=0)
+    assert all(path.stat().st_size > 500 for path in files.values())

@@ -279,6 +279,104 @@ def test_a_head_switched_off_is_off_in_the_model(page: Visitor, translator: Tran
     page.wait(lambda: not page.all(".chip"))
 
 
+@pytest.mark.parametrize("head", [1, -1])
+def test_what_weights_carry_is_what_python_says(
+    head: int, page: Visitor, translator: Translator
+) -> None:
+    page.open(view="alignment", text=TEXT, layer=1, head=head)
+    page.wait(lambda: page.all(".row-label"))
+    page.run("""document.querySelector('input[value="norm"]').click()""")
+    page.wait(lambda: "measure=norm" in page.driver.current_url)
+    page.wait(lambda: "the size of what the weight carries" in page.text(".side-panel"))
+    output = translator.translations([TEXT], translator.search)[0][0]
+    maps = translator.maps(TEXT, output.ids)
+    matrix = maps.matrix("cross", 1, None if head < 0 else head, words=True, measure="norm")
+    for row, col in ((0, 0), (1, 2), (2, 1)):
+        page.hover(row, col)
+        page.wait(lambda row=row, col=col: lit(page) == [row, col])
+        value = float(page.one(".readout .value").get_attribute("data-value"))
+        assert value == pytest.approx(matrix.weights[row][col], abs=1e-5)
+    page.run("document.querySelector('.exports button').click()")
+    path = page.saved("regard-alignment.svg")
+    page.wait(lambda: "what the weights carry" in path.read_text("utf-8"))
+    path.unlink()
+    page.run("document.querySelector('#tabs [data-view=heads]').click()")
+    page.wait(lambda: page.all(".head-grid .thumb") and page.all('input[value="norm"]:checked'))
+
+
+def test_a_position_is_made_to_look_elsewhere(page: Visitor, translator: Translator) -> None:
+    page.open(view="alignment", text=TEXT, words=0, layer=1, head=0)
+    before = page.text("#output")
+    page.one(".row-label")
+    page.hover(1, 0)
+    page.wait(lambda: lit(page) == [1, 0])
+    ActionChains(page.driver).click().perform()
+    page.wait(lambda: "row=1" in page.driver.current_url)
+    page.run(
+        """for (const each of document.querySelectorAll(".ways button"))
+          if (each.textContent === "Make it look elsewhere") each.click();"""
+    )
+    page.wait(lambda: len(page.all(".band.mark")) == 1)
+    for row, col, count in ((0, 2, 2), (1, 0, 1)):  # one more, and the first no longer
+        page.hover(row, col)
+        ActionChains(page.driver).click().perform()
+        page.wait(lambda count=count: len(page.all(".band.mark")) == count)
+    page.run("""document.querySelector('.forcing input[value="cross"]').click()""")
+    page.run("document.querySelector('.forcing .choices button').click()")
+    shown = page.wait(lambda: page.all("[data-change]"))[0]
+    output = translator.translations([TEXT], translator.search)[0][0]
+    source = translator.tokenizers.source.encode(TEXT)
+
+    def total() -> float:
+        return sum(each.log_probability for each in translator.alternatives(TEXT, output.ids, 1))
+
+    usual = total()
+    with translator.forced({"cross": {1: [2]}}):
+        now = total()
+        found = translator.engine.search([source], [output.ids[:1]], translator.search)[0][0]
+        expected = translator.tokenizers.target.decode(found.tokens)
+        row = translator.maps(TEXT, found.tokens).matrix("cross", 1, 0).weights[1]
+    assert float(shown.get_attribute("data-change")) == pytest.approx(now - usual, abs=1e-5)
+    page.wait(lambda: page.text("#output") == expected)
+    address = page.driver.current_url
+    assert "look=2" in address
+    assert "lookers=cross" not in address  # which is the usual
+    page.driver.get("about:blank")
+    page.driver.get(address)
+    page.settle()
+    page.wait(lambda: page.all(".forcing [data-change]"))
+    assert page.text("#output") == expected
+    for col in (0, 2):
+        page.hover(1, col)
+        page.wait(lambda col=col: lit(page) == [1, col])
+        value = float(page.one(".readout .value").get_attribute("data-value"))
+        assert value == pytest.approx(row[col], abs=1e-5)
+    page.run("document.querySelector('.forcing .choices button').click()")
+    page.wait(lambda: page.text("#output") == before)
+    assert not page.all(".band.mark")
+    assert "look" not in page.driver.current_url
+
+
+def test_keys_make_a_position_look_elsewhere(page: Visitor) -> None:
+    page.open(view="alignment", text=TEXT, layer=1, head=0)
+    page.one(".row-label")
+    page.run("document.querySelector('.matrix-frame').focus()")
+    page.press(Keys.ARROW_DOWN, Keys.ARROW_DOWN)
+    page.wait(lambda: lit(page) == [1, 0])
+    page.press("f")  # which shows pieces
+    page.wait(lambda: "words=0" in page.driver.current_url and page.all(".band.mark"))
+    page.press(Keys.ESCAPE)
+    page.wait(lambda: not page.all(".forcing:not([hidden])"))
+    page.press("f", Keys.ARROW_RIGHT, Keys.SPACE, Keys.ENTER)
+    page.wait(lambda: page.all(".forcing [data-change]"))
+    assert "lookers=cross.1.0" in page.driver.current_url
+    # Another sentence is looked at as usual.
+    page.run("document.querySelector('.example').click()")
+    page.wait(lambda: "look" not in page.driver.current_url)
+    page.settle()
+    assert not page.all(".chip")
+
+
 def test_what_each_head_is_worth(page: Visitor, folders: dict[str, Path]) -> None:
     kept = json.loads((folders["digits"] / "heads.json").read_text("utf-8"))
     page.open(view="heads", text=TEXT)

@@ -365,3 +365,71 @@ def test_a_studio_that_cannot_open_says_why(
         main(["studio", *(str(folders["digits"]) if word == "RUN" else word for word in words)])
     assert stop.value.code == 1
     assert sentence in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+def test_what_weights_carry_is_sent_for_each_head_and_for_all_together(
+    kind: Any, served: Served, translator: Translator, best: dict[str, Any]
+) -> None:
+    answer = served.ask("/api/layer", {**pair(best), "kind": kind, "layer": 0, "measure": "norm"})
+    shape = tuple(map(int, answer.headers["x-shape"].split(",")))
+    found = np.frombuffer(answer.body, "<f4").reshape(shape)
+    maps = translator.maps(TEXT, best["outputs"][0]["ids"])
+    for sent, head in zip(found, (0, 1, None), strict=True):
+        assert np.array_equal(sent, maps.weights(kind, 0, head, "norm").numpy())
+
+
+def test_heads_that_have_to_look_somewhere_do_so_in_all_answers_and_in_no_other(
+    served: Served, translator: Translator, best: dict[str, Any]
+) -> None:
+    ids = best["outputs"][0]["ids"]
+    before = served.ask("/api/trace", pair(best)).json()["steps"]
+    forced = {"forced": {"heads": "cross", "position": 1, "pieces": [0, 2]}}
+    answer = served.ask("/api/translate", {"text": TEXT, **forced, "prefix": ids[:1]})
+    said = json.loads(answer.body.splitlines()[-1])["done"]["outputs"][0]
+    steps = served.ask("/api/trace", {**pair(best), **forced}).json()["steps"]
+    layer = served.ask("/api/layer", {**pair(best), **forced, "kind": "cross", "layer": 1})
+    shape = tuple(map(int, layer.headers["x-shape"].split(",")))
+    row = np.frombuffer(layer.body, "<f4").reshape(shape)[:, 1]
+    weight = {"kind": "cross", "layer": 1, "head": 0, "query": 1, "key": 2}
+    found = served.ask("/api/weight", {**pair(best), **forced, **weight}).json()
+    tree = served.ask("/api/tree", {"text": TEXT, **forced, "prefix": ids[:1]}).json()
+    source = translator.tokenizers.source.encode(TEXT)
+    with translator.forced({"cross": {1: [0, 2]}}):
+        expected = translator.alternatives(TEXT, ids, 8)
+        searched = translator.engine.search([source], [ids[:1]], translator.search)[0][0]
+        weights = translator.maps(TEXT, ids).cross[1, :, 1].numpy()
+    assert (said["ids"], said["ids"][:1]) == (searched.tokens, ids[:1])
+    assert said["score"] == pytest.approx(searched.score, abs=1e-5)
+    assert [step["log_probability"] for step in steps] == pytest.approx(
+        [each.log_probability for each in expected], abs=1e-5
+    )
+    assert steps[0]["log_probability"] == before[0]["log_probability"]
+    assert steps[1]["log_probability"] != before[1]["log_probability"]
+    assert np.array_equal(row, weights)
+    assert not row[:, [1, *range(3, row.shape[1])]].any()
+    assert found["weights"] == pytest.approx(row[0].tolist(), abs=1e-5)
+    assert max(node["score"] or -99 for node in tree["nodes"]) >= said["score"] - 1e-5
+    assert served.ask("/api/trace", pair(best)).json()["steps"] == before
+
+
+@pytest.mark.parametrize(
+    ("forced", "run", "sentence"),
+    [
+        ({"heads": "cross", "position": 0, "pieces": [99]}, 0, "let go of it"),
+        ({"heads": "cross", "position": 0, "pieces": [-1]}, 0, "count from 0"),
+        ({"heads": "cross", "position": 0, "pieces": []}, 0, "forced.pieces"),
+        ({"heads": "cross", "position": -1, "pieces": [0]}, 0, "forced.position"),
+        ({"heads": "cross.9", "position": 0, "pieces": [0]}, 0, "no such head"),
+        ({"heads": "encoder", "position": 0, "pieces": [0]}, 0, "only cross attention"),
+        ({"heads": "cross", "position": 0, "pieces": [0]}, 1, "does not count positions"),
+    ],
+)
+def test_what_cannot_be_forced_is_said(
+    forced: dict[str, Any], run: int, sentence: str, served: Served, best: dict[str, Any]
+) -> None:
+    asked = {**pair(best), "run": run, "forced": forced}
+    answer = served.ask("/api/trace", asked)
+    assert (answer.status, sentence in answer.json()["error"]) == (400, True)
+    grown = served.ask("/api/translate", {"text": TEXT, "run": run, "forced": forced})
+    assert sentence in json.loads(grown.body.splitlines()[-1])["error"]

@@ -9,7 +9,7 @@ from cyclopts import Parameter
 if TYPE_CHECKING:
     from regard.inspect.alignments import Aligners
     from regard.inspect.heads import Head, Part
-    from regard.inspect.maps import Maps, Matrix
+    from regard.inspect.maps import Maps, Matrix, Measure
     from regard.tasks import Translator
     from regard.text_tasks.attender import Attender
 
@@ -30,6 +30,9 @@ class MapFlags:
         Rows and columns for pieces, not for whole words.
     read
         Call a row by the piece that was read there, not by the one that is predicted.
+    measure
+        weights: how much a row looks at a column; norm: the size of what that weight carries,
+        each row scaled to sum to 1.
     """
 
     part: Literal["cross", "encoder", "decoder"] | None = None
@@ -37,6 +40,7 @@ class MapFlags:
     head: int | None = None
     pieces: bool = False
     read: bool = False
+    measure: Literal["weights", "norm"] = "weights"
 
 
 @dataclass
@@ -115,7 +119,8 @@ def attend(
         overflow="ignore",
         crop=False,
     )
-    write_files(files or FileFlags(), matrix, maps, first_head(looking, maps, chosen))
+    shown = first_head(looking, maps, chosen)
+    write_files(files or FileFlags(), matrix, maps, shown, chosen.measure)
 
 
 def chosen_map(
@@ -144,7 +149,9 @@ def chosen_map(
         raise RequestError(f"--head {head}: say of which layer, with --layer")
     else:
         name = f"{part}.{layer}.{head}"
-    return name, maps.matrix(part, layer, head, reading, words=not which.pieces)
+    if which.measure == "norm":
+        name = f"what is carried by {name}"
+    return name, maps.matrix(part, layer, head, reading, not which.pieces, which.measure)
 
 
 def aligners_of(looking: "Translator | Attender") -> "Aligners | None":
@@ -160,12 +167,15 @@ def first_head(looking: "Translator | Attender", maps: "Maps", which: MapFlags) 
     from regard.inspect.heads import Head
 
     aligners = aligners_of(looking)
-    if which == MapFlags() and aligners and (best := aligners.best_head) is not None:
+    unsaid = which.part is None and which.layer is None and which.head is None
+    if unsaid and aligners and (best := aligners.best_head) is not None:
         return Head("cross", best.layer or 0, best.head or 0)
     return Head(which.part or first_part(maps), which.layer or 0, which.head or 0)
 
 
-def write_files(files: FileFlags, matrix: "Matrix", maps: "Maps", shown: "Head") -> None:
+def write_files(
+    files: FileFlags, matrix: "Matrix", maps: "Maps", shown: "Head", measure: "Measure"
+) -> None:
     from regard.errors import RequestError
     from regard.inspect.figures import save_csv, save_matrix
     from regard.inspect.page import save_page
@@ -182,7 +192,7 @@ def write_files(files: FileFlags, matrix: "Matrix", maps: "Maps", shown: "Head")
         if files.csv is not None:
             save_csv(matrix, files.csv)
         if files.html is not None:
-            save_page(maps, shown, files.html)
+            save_page(maps, shown, files.html, measure)
     except OSError as error:
         raise RequestError(
             f"{error.filename}: cannot be written ({error.strerror}); choose another name"

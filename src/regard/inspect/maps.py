@@ -1,4 +1,4 @@
-"""Attention weights of one recorded pass over a source and an output.
+"""Attention weights of one recorded pass over a source and an output, and what they carry.
 
 S source pieces with END, T output pieces with END, h heads, L layers.
 """
@@ -9,16 +9,21 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from regard.data.batch import START, batch_pairs
+from regard.errors import RequestError
 from regard.inspect.heads import Attention, Part, attentions
+from regard.layers.attention import MultiHeadAttention
 
 if TYPE_CHECKING:
     from regard.models import Model
 
 # The decoder at a position has read one piece and predicts the next: a row may be called by either.
 Reading = Literal["predicts", "read"]
+# A weight as it is, or the size of what it carries: ‖α_ij v_j W_O‖ (Kobayashi et al. 2020).
+Measure = Literal["weights", "norm"]
 
 
 @dataclass(frozen=True)
@@ -51,6 +56,9 @@ class Maps:
     L is 0 where there is no such attention: a recurrent model has it from target to source at most.
     Where layers have lost heads, h is the most that any layer has, and the others are filled up
     with zeros: `heads` counts the real ones.
+
+    `carried` holds, for each key, the dot products of what the heads of a layer would carry from it
+    with a weight of 1: [L, keys, h, h]. All sizes follow from these.
     """
 
     encoder: Tensor  # [L, h, S, S]
@@ -58,6 +66,7 @@ class Maps:
     cross: Tensor  # [L, h, T, S]
     labels: Labels = field(default_factory=Labels)
     heads: dict[Part, list[int]] = field(default_factory=dict)
+    carried: dict[Part, Tensor] = field(default_factory=dict)
 
     def alignment(self) -> Tensor:
         """[T, S]: cross-attention averaged over heads, in the last layer but one.
@@ -69,16 +78,41 @@ class Maps:
             return self.cross.new_zeros(self.cross.shape[-2:])
         return self.weights("cross", max(0, self.cross.size(0) - 2))
 
-    def weights(self, part: Part, layer: int | None = None, head: int | None = None) -> Tensor:
-        """[rows, columns] of a head; of None the mean over heads, or over layers and heads."""
+    def weights(
+        self,
+        part: Part,
+        layer: int | None = None,
+        head: int | None = None,
+        measure: Measure = "weights",
+    ) -> Tensor:
+        """[rows, columns] of a head; of None the mean over heads, or over layers and heads.
+
+        By "norm" each row is scaled to sum to 1; heads together are measured by the sum of what
+        they carry, and layers by their mean.
+        """
         whole: Tensor = getattr(self, part)
         counts = self.heads.get(part) or [whole.size(1)] * len(whole)
         if not len(whole):
             return whole.new_zeros(whole.shape[-2:])
         layers = range(len(whole)) if layer is None else [layer]
+        if measure == "norm":
+            return torch.stack([shares(self.norms(part, each, head)) for each in layers]).mean(0)
         if head is not None:
             return torch.stack([whole[each, head] for each in layers]).mean(0)
         return torch.cat([whole[each, : counts[each]] for each in layers]).mean(0)
+
+    def norms(self, part: Part, layer: int, head: int | None = None) -> Tensor:
+        """[rows, columns]: how large what a head carries is; of None, what all heads of the layer
+        carry together, in which some may undo what others do.
+        """
+        if part not in self.carried:
+            raise RequestError("these maps were made without values, so nothing is known of norms")
+        weights, dots = getattr(self, part)[layer], self.carried[part][layer]
+        if head is not None:
+            size: Tensor = dots[:, head, head].sqrt()
+            return size * weights[head]  # type: ignore[no-any-return]
+        squares = torch.einsum("hij,jhg,gij->ij", weights.to(dots), dots, weights.to(dots))
+        return squares.clamp(min=0).sqrt()
 
     def matrix(
         self,
@@ -87,9 +121,10 @@ class Maps:
         head: int | None = None,
         reading: Reading = "predicts",
         words: bool = False,
+        measure: Measure = "weights",
     ) -> Matrix:
         """A map with its labels. Columns of the decoder are pieces that were read."""
-        labels, weights = self.labels, self.weights(part, layer, head)
+        labels, weights = self.labels, self.weights(part, layer, head, measure)
         rows = "source" if part == "encoder" else reading
         columns = "read" if part == "decoder" else "source"
         if not words:
@@ -103,6 +138,18 @@ class Maps:
         )
         return Matrix(row_words, column_words, merged.tolist())
 
+    def _repr_html_(self) -> str | None:
+        """What a notebook shows: the page with all layers and heads, in a frame of its own."""
+        from regard.inspect.page import framed
+
+        return framed(self)
+
+
+def shares(sizes: Tensor) -> Tensor:
+    """Each row divided by its sum, unless that is nothing."""
+    tiny = torch.finfo(sizes.dtype).tiny
+    return sizes / sizes.sum(-1, keepdim=True).clamp(min=tiny)
+
 
 @contextmanager
 def recording(model: nn.Module) -> Iterator[dict[str, list[Tensor]]]:
@@ -112,10 +159,11 @@ def recording(model: nn.Module) -> Iterator[dict[str, list[Tensor]]]:
     try:
         for name, module in found.items():
             module.record = weights.setdefault(name, [])
+            module.record_values = []
         yield weights
     finally:
         for module in found.values():
-            module.record = None
+            module.record = module.record_values = None
 
 
 @torch.no_grad()
@@ -136,19 +184,45 @@ def attention_maps(
 @torch.no_grad()
 def recorded_maps(model: nn.Module, read: Callable[[], object], source: int, output: int) -> Maps:
     """The maps of what a model does in `read`, with so many source and output pieces."""
+    found = attentions(model)
     with recording(model):
         read()
         recorded = {
-            # A recurrent decoder may attend step by step, a row each.
+            # A recurrent decoder may attend step by step, a row each, always to the same values.
             part: [torch.cat(attention.record or [], dim=2)[0] for attention in layers]
-            for part, layers in attentions(model).items()
+            for part, layers in found.items()
+        }
+        products = {
+            part: [carried_products(each, (each.record_values or [])[0][0]) for each in layers]
+            for part, layers in found.items()
         }
     return Maps(
         encoder=stacked(recorded["encoder"], source, source),
         decoder=stacked(recorded["decoder"], output, output),
         cross=stacked(recorded["cross"], output, source),
         heads={part: [len(layer) for layer in layers] for part, layers in recorded.items()},
+        carried={part: padded(layers) for part, layers in products.items()},
     )
+
+
+def carried_products(attention: Attention, values: Tensor) -> Tensor:
+    """Values [h, K, d_k] → [K, h, h]: what heads carry from a key is its value through their part
+    of the output projection; a recurrent decoder takes it as it is.
+    """
+    vectors = values
+    if isinstance(attention, MultiHeadAttention):
+        projection = attention.out_projection.weight.T.unflatten(0, (attention.num_heads, -1))
+        vectors = values @ projection.to(values.dtype)  # [h, K, d_model]
+    vectors = vectors.transpose(0, 1).to(torch.promote_types(vectors.dtype, torch.float32))
+    return vectors @ vectors.transpose(1, 2)
+
+
+def padded(layers: list[Tensor]) -> Tensor:
+    """[K, h, h] of each layer → [L, K, h, h], zeros where a layer has fewer heads than another."""
+    if not layers:
+        return torch.zeros(0, 0, 0, 0)
+    most = max(each.size(-1) for each in layers)
+    return torch.stack([F.pad(each, (0, most - each.size(-1)) * 2) for each in layers])
 
 
 def stacked(layers: list[Tensor], rows: int, columns: int) -> Tensor:

@@ -19,6 +19,8 @@ from regard.layers.attention import (
     CrossAttention,
     MultiHeadAttention,
     SelfAttention,
+    narrowed,
+    positions_of,
     visible_keys,
 )
 from regard.layers.positions import rotate
@@ -47,7 +49,7 @@ class Numbers:
     scale: float  # √d_k
     dots: list[float]  # [K], the same sum for every key
     scaled: list[float]  # [K], divided by the scale
-    visible: list[bool]  # [K], False where the mask forbids to attend
+    visible: list[bool]  # [K], False where the mask, or whoever forces a head, forbids to attend
     exponentials: list[float]  # [K], e to the power of scaled minus the largest; 0 where forbidden
     total: float  # their sum
     weights: list[float]  # [K], exponentials / total
@@ -57,6 +59,21 @@ class Numbers:
     heads: list[list[float]]  # [h, d_k], the outputs of all heads of the layer
     contribution: list[float]  # [d_model], this head's share of the projection
     projected: list[float]  # [d_model], what the layer gives: shares of all heads plus the bias
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the way of each key from its score to its weight."""
+        names = ("key", "score", "divided", "exponential", "weight")
+        columns = (self.dots, self.scaled, self.exponentials, self.weights)
+        rows = [
+            f"<tr><th>{key}</th>" + "".join(f"<td>{value:.4f}</td>" for value in values) + "</tr>"
+            for key, values in enumerate(zip(*columns, strict=True))
+        ]
+        head = "".join(f"<th>{name}</th>" for name in names)
+        return (
+            f"<table><caption>{self.head}, query {self.query}: scores are divided by "
+            f"{self.scale:.4g}, exponentials by {self.total:.4g}</caption>"
+            f"<tr>{head}</tr>{''.join(rows)}</table>"
+        )
 
 
 @dataclass(frozen=True)
@@ -68,7 +85,7 @@ class Row:
     values: Tensor  # [h, K, d_k]
     products: Tensor  # [h, K, d_k]
     scale: float
-    visible: Tensor  # [K]
+    visible: Tensor  # [h, K]
     out: Tensor | None  # [h, d_k, d_model]
     bias: Tensor | None  # [d_model]
 
@@ -130,8 +147,9 @@ def dot_product_row(attention: MultiHeadAttention, call: dict[str, Any], query: 
     else:
         queries, (keys, values) = attention.project_queries(x), call["memory"]
     visible = visible_keys(queries, keys, call.get("mask"), call.get("causal", False))
-    everywhere = torch.ones(queries.size(-2), keys.size(-2), dtype=torch.bool)
-    seen = everywhere if visible is None else visible.cpu().expand(1, 1, *everywhere.shape)[0, 0]
+    everywhere = torch.ones(*queries.shape[:-1], keys.size(-2), dtype=torch.bool)  # [1, h, Q, K]
+    seen = everywhere if visible is None else everywhere & visible.cpu()
+    seen = narrowed(seen, attention.forced, positions_of(queries).cpu())
     chosen = queries[0, :, query]
     width, d_k = attention.out_projection.in_features, queries.size(-1)
     weight = attention.out_projection.weight  # [d_model, h * d_k]
@@ -141,7 +159,7 @@ def dot_product_row(attention: MultiHeadAttention, call: dict[str, Any], query: 
         values=values[0],
         products=chosen[:, None] * keys[0],
         scale=math.sqrt(d_k),
-        visible=seen[query],
+        visible=seen[0, :, query],
         out=weight.T.unflatten(0, (width // d_k, d_k)),
         bias=attention.out_projection.bias,
     )
@@ -165,7 +183,7 @@ def state_row(attention: Any, calls: list[dict[str, Any]], query: int) -> Row:
         values=memory.values,
         products=products[None],
         scale=1.0,
-        visible=memory.bias[0, 0] == 0,
+        visible=memory.bias[0] == 0,
         out=None,
         bias=None,
     )
@@ -200,7 +218,7 @@ def worked(row: Row, head: Head, query: int, key: int) -> Numbers:
         scale=row.scale,
         dots=dots[number].tolist(),
         scaled=scaled[number].tolist(),
-        visible=row.visible.tolist(),
+        visible=row.visible[number].tolist(),
         exponentials=exponentials[number].tolist(),
         total=float(totals[number]),
         weights=weights[number].tolist(),

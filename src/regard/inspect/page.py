@@ -2,28 +2,60 @@
 
 import json
 from dataclasses import asdict
+from html import escape
 from importlib import resources
 from pathlib import Path
 
+import torch
+
 from regard.inspect.heads import PARTS, Head, Part
-from regard.inspect.maps import Maps
+from regard.inspect.maps import Maps, Measure
+
+# Of the frame in a notebook, in pixels; a larger page is scrolled inside it.
+FRAME_HEIGHT = 620
 
 
-def save_page(maps: Maps, shown: Head, path: Path) -> None:
+def save_page(maps: Maps, shown: Head, path: Path, measure: Measure = "weights") -> None:
     """`shown` is the head that the page opens with. Weights are rounded to thousandths."""
+    path.write_text(page(maps, shown, measure), encoding="utf-8")
+
+
+def page(maps: Maps, shown: Head, measure: Measure = "weights") -> str:
     data = {
         "labels": asdict(maps.labels),
-        "maps": {part: thousandths(maps, part) for part in PARTS},
+        "maps": {part: thousandths(maps, part, measure) for part in PARTS},
+        "measure": measure,
         **asdict(shown),
     }
     # Inside a script only "</script" could end it, and a comment confuse it: no "<" is left.
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-    page = resources.files("regard.inspect").joinpath("attention.html").read_text("utf-8")
-    path.write_text(page.replace("@DATA@", text), encoding="utf-8")
+    template = resources.files("regard.inspect").joinpath("attention.html").read_text("utf-8")
+    return template.replace("@DATA@", text)
 
 
-def thousandths(maps: Maps, part: Part) -> list[list[list[list[int]]]]:
+def framed(maps: Maps) -> str | None:
+    """The page for a notebook, in a frame that may run its own script and reach nothing around it;
+    None where there is no attention to show.
+    """
+    part = next((each for each in reversed(PARTS) if len(getattr(maps, each))), None)
+    if part is None:
+        return None
+    # The last layer but one aligns best; see `Maps.alignment`.
+    shown = Head(part, max(0, len(getattr(maps, part)) - 2), 0)
+    return (
+        f'<iframe srcdoc="{escape(page(maps, shown))}" sandbox="allow-scripts" title="Attention" '
+        f'style="width: 100%; height: {FRAME_HEIGHT}px; border: 0"></iframe>'
+    )
+
+
+def thousandths(maps: Maps, part: Part, measure: Measure) -> list[list[list[list[int]]]]:
     """By layer and head; heads that a layer has lost are left out."""
-    whole = (getattr(maps, part) * 1000).round().int()
+    whole = getattr(maps, part)
     counts = maps.heads.get(part) or [whole.size(1)] * len(whole)
-    return [layer[:count].tolist() for layer, count in zip(whole, counts, strict=True)]
+    return [
+        [
+            (maps.weights(part, layer, head, measure) * 1000).round().to(torch.int).tolist()
+            for head in range(count)
+        ]
+        for layer, count in enumerate(counts)
+    ]

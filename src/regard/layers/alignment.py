@@ -27,8 +27,9 @@ class StateAttention(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        # A list here collects the weights of each call; see inspect.maps.
+        # Lists here collect the weights and the values of each call; see inspect.maps.
         self.record: list[Tensor] | None = None
+        self.record_values: list[Tensor] | None = None
         # The only head, switched off for as long as inspect.heads wants it to be.
         self.replaced: tuple[Replacement, ...] = ()
 
@@ -37,6 +38,8 @@ class StateAttention(nn.Module):
         weights = (scores + memory.bias).softmax(dim=-1)
         if self.record is not None:
             self.record.append(weights[:, None])  # as one head
+        if self.record_values is not None:
+            self.record_values.append(memory.values[:, None])
         contexts = weights @ memory.values
         if self.replaced:
             even = memory.bias.softmax(dim=-1)

@@ -42,6 +42,7 @@ class Shared(NamedTuple):
     keys: Tensor  # [B * h, K, d_k], K a multiple of 16
     values: Tensor  # [B * h, K, d_k]
     bias: Tensor  # [B * h, W, K], added to the scores: the lowest number where a row may not attend
+    position: int = -1  # of the newest token, in what a decoder keeps of its tokens
 
     def attend(self, query: Tensor) -> Tensor:
         """[B * h, W, d_k] → [B * h, W, d_k]
@@ -76,6 +77,38 @@ def replace_heads(
     return heads
 
 
+class Forced(NamedTuple):
+    """Where some heads have to look when they are at one position; see inspect.forced."""
+
+    heads: Tensor  # [h, 1, 1], True where a head has to
+    position: int
+    keys: Tensor  # [n], all that it may look at
+
+    def rows(self, positions: Tensor) -> Tensor:
+        """Queries at these positions [Q] → [h, Q, 1], True where a head has to."""
+        return self.heads.to(positions.device) & (positions == self.position)[:, None]
+
+
+def narrowed(visible: Tensor, forced: Iterable[Forced], positions: Tensor) -> Tensor:
+    """[B, h, Q, K], or what stands for it, without the keys that queries are kept from. A query
+    that could see none of those it has to look at goes on as before.
+    """
+    places = torch.arange(visible.size(-1), device=visible.device)
+    for each in forced:
+        only = visible & torch.isin(places, each.keys.to(places.device))
+        visible = torch.where(each.rows(positions) & only.any(-1, keepdim=True), only, visible)
+    return visible
+
+
+def force_heads(
+    heads: Tensor, forced: Iterable[Forced], positions: Tensor, looked: Tensor
+) -> Tensor:
+    """[B, h, Q, d_k] → the same, what was `looked` at instead where a head has to."""
+    for each in forced:
+        heads = torch.where(each.rows(positions), looked, heads)
+    return heads
+
+
 class MultiHeadAttention(nn.Module):
     """Several attentions side by side, concatenated and projected (§3.2.2).
 
@@ -95,10 +128,13 @@ class MultiHeadAttention(nn.Module):
         self.dropout = dropout
         self.in_projection = nn.Linear(d_model, 3 * width)
         self.out_projection = nn.Linear(width, d_model)
-        # A list here collects the weights of each call; see inspect.maps.
+        # Lists here collect the weights and the values of each call; see inspect.maps.
         self.record: list[Tensor] | None = None
+        self.record_values: list[Tensor] | None = None
         # Heads that are switched off, for as long as inspect.heads wants them to be.
         self.replaced: tuple[Replacement, ...] = ()
+        # Positions that have to look at the source where inspect.forced wants them to.
+        self.forced: tuple[Forced, ...] = ()
 
     def split_heads(self, x: Tensor) -> Tensor:
         """[B, T, h * d_k] → [B, h, T, d_k]"""
@@ -122,18 +158,26 @@ class MultiHeadAttention(nn.Module):
         key, value = F.linear(memory, weight[width:], bias[width:]).chunk(2, dim=-1)
         return KeysValues(self.split_heads(key), self.split_heads(value))
 
-    def attend_shared(self, query: Tensor, memory: Shared) -> Tensor:
-        """[B, h, W, d_k] queries over what the rows of a sentence share → [B * W, d_model]
+    def attend_shared(self, query: Tensor, memory: Shared, position: int = -1) -> Tensor:
+        """[B, h, W, d_k] queries, all at one position, over what the rows of a sentence share →
+        [B * W, d_model]
 
         The memory may have room for more heads than are here: one store serves all layers.
         """
         sentences, own = query.shape[:2]
         room = memory.keys.size(0) // sentences
-        if room > own:
-            query = F.pad(query, (0, 0, 0, 0, 0, room - own))
-        heads = memory.attend(query.flatten(0, 1)).unflatten(0, (sentences, room))
+        padded = F.pad(query, (0, 0, 0, 0, 0, room - own)) if room > own else query
+        heads = memory.attend(padded.flatten(0, 1)).unflatten(0, (sentences, room))
         if room > own:
             heads = heads[:, :own]
+        if any(each.position == position for each in self.forced):
+            keys, values, bias = (
+                each.unflatten(0, (sentences, room))[:, :own] for each in memory[:3]
+            )
+            positions = torch.full((query.size(2),), position, device=query.device)
+            visible = narrowed(bias == 0, self.forced, positions)
+            looked, _ = attention(query, keys, values, visible)
+            heads = force_heads(heads, self.forced, positions, looked)
         if self.replaced:
             heads = replace_heads(
                 heads,
@@ -146,10 +190,18 @@ class MultiHeadAttention(nn.Module):
     def attend(
         self, query: Tensor, memory: KeysValues, mask: Tensor | None, causal: bool = False
     ) -> Tensor:
-        """[B, h, Q, d_k] queries over keys and values → [B, Q, d_model]"""
-        if self.record is not None:
-            visible = visible_keys(query, memory.keys, mask, causal)
-            self.record.append(attention(query, memory.keys, memory.values, visible)[1])
+        """[B, h, Q, d_k] queries, from the first position on, over keys and values →
+        [B, Q, d_model]
+        """
+        looked = None
+        if self.record is not None or self.forced:
+            looked, weights = self.look(
+                query, memory, visible_keys(query, memory.keys, mask, causal)
+            )
+            if self.record is not None:
+                self.record.append(weights)
+        if self.record_values is not None:
+            self.record_values.append(memory.values)
         heads = F.scaled_dot_product_attention(
             query,
             memory.keys,
@@ -158,6 +210,8 @@ class MultiHeadAttention(nn.Module):
             dropout_p=self.dropout if self.training else 0.0,
             is_causal=causal,
         )
+        if looked is not None:
+            heads = force_heads(heads, self.forced, positions_of(query), looked)
         if self.replaced:
             visible = visible_keys(query, memory.keys, mask, causal)
             # Scores that are all the same make weights that are all the same.
@@ -167,6 +221,21 @@ class MultiHeadAttention(nn.Module):
                 lambda: attention(query * 0, memory.keys, memory.values, visible)[0],
             )
         return self.out_projection(heads.transpose(1, 2).flatten(2))  # type: ignore[no-any-return]
+
+    def look(
+        self, query: Tensor, memory: KeysValues, visible: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        """Outputs and weights by the formula, of heads that look where they have to."""
+        if self.forced:
+            if visible is None:
+                visible = torch.ones(memory.keys.size(-2), dtype=torch.bool, device=query.device)
+            visible = narrowed(visible, self.forced, positions_of(query))
+        return attention(query, memory.keys, memory.values, visible)
+
+
+def positions_of(query: Tensor) -> Tensor:
+    """[…, Q, d_k] → [Q]"""
+    return torch.arange(query.size(-2), device=query.device)
 
 
 def visible_keys(query: Tensor, keys: Tensor, mask: Tensor | None, causal: bool) -> Tensor | None:
@@ -210,6 +279,7 @@ class CrossAttention(MultiHeadAttention):
     def forward(self, x: Tensor, memory: KeysValues, mask: Tensor | None = None) -> Tensor:
         return self.attend(self.project_queries(x), memory, mask)
 
-    def step(self, x: Tensor, memory: Shared, sentences: int) -> Tensor:
-        """Rows of these sentences, [B * W, d_model], over their source."""
-        return self.attend_shared(self.project_queries(x.unflatten(0, (sentences, -1))), memory)
+    def step(self, x: Tensor, memory: Shared, sentences: int, position: int = -1) -> Tensor:
+        """Rows of these sentences, [B * W, d_model], all at one position, over their source."""
+        query = self.project_queries(x.unflatten(0, (sentences, -1)))
+        return self.attend_shared(query, memory, position)

@@ -74,7 +74,7 @@ class Past:
         for (keys, values), new in zip(
             self.entries[..., :seen, :].flatten(2, 3), newest, strict=True
         ):
-            yield Shared(keys, values, bias), new
+            yield Shared(keys, values, bias, self.position - 1), new
 
     def with_room(self) -> "Past":
         """Room for one more entry a row: without the entries that no row descends from, if these

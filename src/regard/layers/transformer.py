@@ -176,6 +176,7 @@ class DecoderBlock(nn.Module):
         residual = self.self_attention_residual
         x = residual.after(x, self.self_attention.step(residual.before(x), past, new, rotation))
         residual = self.cross_attention_residual
-        x = residual.after(x, self.cross_attention.step(residual.before(x), memory, new.size(1)))
+        looked = self.cross_attention.step(residual.before(x), memory, new.size(1), past.position)
+        x = residual.after(x, looked)
         residual = self.feed_forward_residual
         return residual.after(x, self.feed_forward(residual.before(x)))

@@ -13,8 +13,8 @@ from regard.data.batch import batch_pairs
 from regard.engines.native import Native
 from regard.errors import RequestError
 from regard.inspect.alternatives import alternatives
-from regard.inspect.heads import Head, head_means
-from regard.inspect.maps import Maps, attention_maps
+from regard.inspect.heads import Head, Part, head_means
+from regard.inspect.maps import Maps, Measure, attention_maps
 from regard.inspect.numbers import numbers
 from regard.inspect.positions import position_table
 from regard.inspect.tree import Rules, Watch, grow
@@ -45,11 +45,16 @@ SENTENCES_FOR_MEANS = 64
 
 @contextmanager
 def changed(run: OpenRun, asked: Changed) -> "Iterator[Translator]":
-    """The model as the page wants it: some heads off, or without positions."""
+    """The model as the page wants it: some heads off or made to look elsewhere, or without
+    positions.
+    """
     with run.translator(asked.step) as translator, ExitStack() as stack:
         if asked.off:
             means = means_of(run, translator, asked.step) if asked.by == "mean" else None
             stack.enter_context(translator.heads_off(asked.off, asked.by, means))
+        if (look := asked.forced) is not None:
+            wanted = {look.heads: {look.position: look.pieces}}
+            stack.enter_context(translator.forced(wanted))
         if not asked.positions:
             stack.enter_context(without_positions(translator.model))
         yield translator
@@ -89,7 +94,7 @@ def translate(run: OpenRun, asked: Sentence, tell: Callable[[list[str]], None]) 
             tell(target.pieces(rows.tokens[0].tolist()))
             return scores
 
-        source, whole = source_ids(translator, asked.text)
+        source, whole = source_ids(translator, asked)
         prefix = prefix_ids(translator, asked)
         engine = Native(translator.model, target.specials)
         search = search_of(translator, asked)
@@ -113,11 +118,20 @@ def search_of(translator: "Translator", asked: Sentence) -> Search:
     )
 
 
-def source_ids(translator: "Translator", text: str) -> tuple[list[int], bool]:
+def source_ids(translator: "Translator", asked: Sentence) -> tuple[list[int], bool]:
     """The pieces of a text, and whether they are all of it."""
-    ids = translator.tokenizers.source.encode(text)
+    ids = translator.tokenizers.source.encode(asked.text)
     most = min(LONGEST, translator.model.longest) - 1
+    check_look(asked, len(ids[:most]) + 1)
     return ids[:most], len(ids) <= most
+
+
+def check_look(asked: Changed, pieces: int) -> None:
+    """Where heads have to look there is something: the source has so many pieces with END."""
+    if asked.forced is not None and not all(0 <= each < pieces for each in asked.forced.pieces):
+        raise RequestError(
+            f"look at {asked.forced.pieces}: the source has pieces 0 to {pieces - 1}; let go of it"
+        )
 
 
 def prefix_ids(translator: "Translator", asked: Sentence) -> list[int]:
@@ -160,6 +174,7 @@ def pair_ids(translator: "Translator", asked: Pair) -> tuple[list[int], list[int
     longest = translator.model.longest
     if max(len(asked.source), len(asked.output)) >= longest:
         raise RequestError(f"the sentence is longer than the model's {longest} positions")
+    check_look(asked, len(asked.source) + 1)
     end = target.specials.end
     return [*known(asked.source, source), end], [*known(asked.output, target), end]
 
@@ -198,11 +213,20 @@ def layer(run: OpenRun, asked: Layer) -> Tensor:
     """The weights of one layer, [h, rows, columns]."""
     with changed(run, asked) as translator:
         maps = maps_of(run, asked, translator)
-        counts = maps.heads[asked.kind]
-        if asked.layer >= len(counts):
-            raise RequestError(f"{asked.kind} attention has {len(counts)} layers; reload the page")
-        weights: Tensor = getattr(maps, asked.kind)[asked.layer]
-        return weights[: counts[asked.layer]]
+        return layer_maps(maps, asked.kind, asked.layer, asked.measure)
+
+
+def layer_maps(maps: Maps, part: Part, layer: int, measure: Measure) -> Tensor:
+    """[h, rows, columns]; by "norm" there is one more, of all heads together: it does not follow
+    from those of the heads.
+    """
+    counts = maps.heads[part]
+    if layer >= len(counts):
+        raise RequestError(f"{part} attention has {len(counts)} layers; reload the page")
+    heads: list[int | None] = [*range(counts[layer])]
+    if measure == "norm":
+        heads.append(None)
+    return torch.stack([maps.weights(part, layer, head, measure) for head in heads])
 
 
 def weight(run: OpenRun, asked: Weight) -> dict[str, Any]:
@@ -217,7 +241,7 @@ def weight(run: OpenRun, asked: Weight) -> dict[str, Any]:
 def tree(run: OpenRun, asked: Sentence) -> dict[str, Any]:
     """The search for a sentence with all that it considered."""
     with changed(run, asked) as translator:
-        source, _ = source_ids(translator, asked.text)
+        source, _ = source_ids(translator, asked)
         if not source:
             raise RequestError("the text is empty; give a sentence to search for")
         prefix, search = prefix_ids(translator, asked), search_of(translator, asked)

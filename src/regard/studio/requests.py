@@ -11,6 +11,7 @@ LONGEST = 512
 
 Ids = list[int]
 Part = Literal["encoder", "decoder", "cross"]
+Measure = Literal["weights", "norm"]
 
 
 class Asked(BaseModel):
@@ -22,12 +23,23 @@ class Asked(BaseModel):
     step: int = Field(0, ge=0)
 
 
+class Look(BaseModel):
+    """Heads that have to look at some pieces of the source while they predict one of the output."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    heads: str = Field(max_length=100)  # "cross.1.3", "cross.1" or "cross"
+    position: int = Field(ge=0)
+    pieces: Ids = Field(min_length=1, max_length=LONGEST)
+
+
 class Changed(Asked):
     """What is done to the model before it answers."""
 
     off: list[str] = Field(default=[], max_length=1_000)  # heads like "cross.1.3"
     by: Literal["zero", "mean", "uniform"] = "zero"
     positions: bool = True
+    forced: Look | None = None
 
 
 class Sentence(Changed):
@@ -48,6 +60,7 @@ class Pair(Changed):
 class Layer(Pair):
     kind: Part
     layer: int = Field(ge=0)
+    measure: Measure = "weights"
 
 
 class Weight(Layer):
@@ -66,6 +79,7 @@ class Text(Asked):
 
 class TextLayer(Text):
     layer: int = Field(ge=0)
+    measure: Measure = "weights"
 
 
 class Length(Asked):

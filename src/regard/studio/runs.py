@@ -59,7 +59,7 @@ class OpenRun:
         # What was computed last and may be asked for again; for whoever holds a translator.
         self.maps: tuple[str, Maps] | None = None
         self.means: dict[int, dict[Head, Tensor]] = {}
-        self.text_maps: tuple[str, list[Tensor]] | None = None
+        self.text_maps: tuple[str, Maps] | None = None
 
     def describe(self) -> dict[str, Any]:
         """What the files say, without PyTorch."""

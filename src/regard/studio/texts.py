@@ -14,8 +14,9 @@ from regard.data.label_ids import encode
 from regard.decode.sample import sample
 from regard.errors import RequestError
 from regard.inspect.alternatives import alternatives
-from regard.inspect.heads import attentions
-from regard.inspect.maps import recording
+from regard.inspect.heads import Attention, Part, attentions
+from regard.inspect.maps import Maps, carried_products, padded, recording, stacked
+from regard.studio.endpoints import layer_maps
 from regard.studio.requests import LONGEST, Text, TextLayer
 from regard.studio.runs import OpenRun
 from regard.text_tasks.filler import MASK, Filler
@@ -23,7 +24,8 @@ from regard.text_tasks.labelling import Classifier, Labels, Tagger
 from regard.text_tasks.writer import Writer, Writing
 
 ALTERNATIVES = 8
-Layers = list[Tensor]  # [h, T, T] each
+# Models of one stack have one kind of attention; here it is called so whichever way it looks.
+PART: Part = "encoder"
 
 
 def text(run: OpenRun, asked: Text) -> dict[str, Any]:
@@ -43,26 +45,23 @@ def text(run: OpenRun, asked: Text) -> dict[str, Any]:
                     answer = tagged(task, asked.text)
                 case _:
                     raise RequestError(f"{run.folder}: this run has no text to look at")
-        return {**answer, "heads": [len(layer) for layer in kept(run)]}
+        return {**answer, "heads": kept(run).heads[PART]}
 
 
 def text_layer(run: OpenRun, asked: TextLayer) -> Tensor:
-    """What the tokens attend to in one layer, [h, T, T]."""
+    """What the tokens attend to in one layer, [h, T, T], as `layer_maps` gives it."""
     key = asked.model_dump_json(include=set(Text.model_fields))
     if run.text_maps is None or run.text_maps[0] != key:
         text(run, Text(**asked.model_dump(include=set(Text.model_fields))))
-    layers = kept(run)
-    if asked.layer >= len(layers):
-        raise RequestError(f"there are {len(layers)} layers; reload the page")
-    return layers[asked.layer]
+    return layer_maps(kept(run), PART, asked.layer, asked.measure)
 
 
 def model_of(task: Any) -> Any:
     return task.labels.model if isinstance(task, Classifier | Tagger) else task.model
 
 
-def kept(run: OpenRun) -> Layers:
-    return [] if run.text_maps is None else run.text_maps[1]
+def kept(run: OpenRun) -> Maps:
+    return recorded_last([]) if run.text_maps is None else run.text_maps[1]
 
 
 @contextmanager
@@ -70,9 +69,28 @@ def recorded(run: OpenRun, asked: Text, model: Any) -> Iterator[None]:
     """Keep the attention of the last pass over a whole text that is made inside."""
     with recording(model):
         yield
-        layers = [layer for part in attentions(model).values() for layer in part]
-        found = [layer.record[-1][0] for layer in layers if layer.record]
+        found = recorded_last([layer for part in attentions(model).values() for layer in part])
     run.text_maps = asked.model_dump_json(include=set(Text.model_fields)), found
+
+
+@torch.no_grad()
+def recorded_last(layers: Sequence[Attention]) -> Maps:
+    """The maps of the last pass that was recorded."""
+    used = [
+        (each, each.record[-1][0], each.record_values[-1][0])
+        for each in layers
+        if each.record and each.record_values
+    ]
+    weights = [found for _, found, _ in used]
+    length = weights[0].size(-1) if weights else 0
+    nothing = torch.zeros(0, 0, length, length)
+    return Maps(
+        encoder=stacked(weights, length, length),
+        decoder=nothing,
+        cross=nothing,
+        heads={PART: [len(each) for each in weights]},
+        carried={PART: padded([carried_products(each, values) for each, _, values in used])},
+    )
 
 
 @torch.inference_mode()

@@ -1,6 +1,7 @@
 """Attender: what attends to what in a text that a language model or an encoder reads."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -58,7 +59,7 @@ class Attender:
             read_word=[-1, *word[:-1]],
             target_words=words,
         )
-        return Maps(maps.encoder, maps.decoder, maps.cross, labels, maps.heads)
+        return replace(maps, labels=labels)
 
     def _read(self, text: str) -> Maps:
         specials = self.tokenizer.specials
@@ -71,7 +72,7 @@ class Attender:
         maps = self._maps(ids, segments)
         word, words = words_of(self.tokenizer, ids)
         labels = Labels(source=self.tokenizer.pieces(ids), source_word=word, source_words=words)
-        return Maps(maps.encoder, maps.decoder, maps.cross, labels, maps.heads)
+        return replace(maps, labels=labels)
 
     def _maps(self, ids: list[int], segments: list[int] | None = None) -> Maps:
         model: Any = self.model

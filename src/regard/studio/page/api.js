@@ -37,11 +37,15 @@ export async function ask(question, body, signal) {
   return (await post(`api/${question}`, body, signal)).json();
 }
 
-/** The weights of one layer: {heads, rows, cols, data}. */
+/** The weights of one layer: {heads, together, rows, cols, data}. What all heads carry together
+ * comes after what each of them carries.
+ */
 export async function layer(body, signal, question = "layer") {
   const response = await post(`api/${question}`, body, signal);
-  const [heads, rows, cols] = response.headers.get("X-Shape").split(",").map(Number);
-  return { heads, rows, cols, data: floats(await response.arrayBuffer()) };
+  const [maps, rows, cols] = response.headers.get("X-Shape").split(",").map(Number);
+  const together = body.measure === "norm";
+  const heads = together ? maps - 1 : maps;
+  return { heads, together, rows, cols, data: floats(await response.arrayBuffer()) };
 }
 
 function floats(buffer) {

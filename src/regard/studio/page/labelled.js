@@ -9,6 +9,20 @@ export const KINDS = [
   ["cross", "Cross", "Output tokens look at source tokens"],
 ];
 
+export const MEASURES = [
+  ["weights", "weights", "How much each row looks at each column"],
+  [
+    "norm",
+    "what they carry",
+    "The size of what each weight carries: weight × value × output matrix; each row is scaled to sum to 1",
+  ],
+];
+
+/** What a row does to a column, in words. */
+export function verb({ measure }) {
+  return measure === "norm" ? "takes from" : "looks at";
+}
+
 /** The rows or columns of one side: labels of pieces and of words, and each piece's word. */
 function sourceSide({ source }) {
   return {
@@ -74,7 +88,9 @@ export function choice(state, trace) {
 
 /** The weights that were chosen, over pieces. */
 export async function chosenWeights(session, result, state, { layers, head, rolled }) {
-  const found = await Promise.all(layers.map((layer) => session.layer(result, state.kind, layer)));
+  const found = await Promise.all(
+    layers.map((layer) => session.layer(result, state.kind, layer, state.measure)),
+  );
   const chosen = found.map((each) => headOf(each, head));
   return rolled ? rollout(chosen) : meanOf(chosen);
 }

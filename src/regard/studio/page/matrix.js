@@ -54,8 +54,12 @@ export class Matrix {
     this.colours = table(isDark());
     this.at = [-1, -1];
     this.locked = [-1, -1];
+    // While cells are chosen {toggle(row, col), done(), cancel()} hears of clicks and keys instead.
+    this.choosing = null;
+    this.marked = [];
     this.canvas = h("canvas", { "aria-hidden": "true" });
     this.bands = ["row", "col", "spot", "lock"].map((name) => h("div", { class: `band ${name}` }));
+    this.marks = h("div", {});
     this.rows = h("div", { class: "matrix-labels rows", "aria-hidden": "true" });
     this.cols = h("div", { class: "matrix-labels", "aria-hidden": "true" });
     this.frame = h(
@@ -71,13 +75,14 @@ export class Matrix {
           // What was pointed at last stays, so that one can go to what is said about it.
           pointerleave: () => this.locked[0] >= 0 && this.point(-1, -1),
           click: (event) => this.click(event),
-          dblclick: () => this.listeners.open(...this.at),
+          dblclick: () => this.choosing || this.listeners.open(...this.at),
           keydown: (event) => this.key(event),
         },
       },
       this.canvas,
       this.cols,
       this.bands,
+      this.marks,
       this.rows,
     );
     this.element = h("div", { class: "matrix" }, this.frame);
@@ -102,6 +107,7 @@ export class Matrix {
     this.size = layout(this.spec, width);
     this.paint();
     this.place();
+    this.mark(this.marked);
     this.point(...(this.at[0] < 0 ? this.locked : this.at), true);
   }
 
@@ -236,6 +242,10 @@ export class Matrix {
 
   click(event) {
     const [row, col] = this.cellAt(event);
+    if (this.choosing) {
+      if (row >= 0) this.choosing.toggle(row, col);
+      return;
+    }
     const again = row === this.locked[0] && col === this.locked[1];
     this.lock(...(again ? [-1, -1] : [row, col]));
   }
@@ -244,6 +254,21 @@ export class Matrix {
     this.locked = [row, col];
     this.listeners.lock(row, col);
     this.point(row, col);
+  }
+
+  /** Frame these cells [[row, col]] for as long as nothing else is said. */
+  mark(cells) {
+    this.marked = cells;
+    if (!this.size) return;
+    const { cell, left, top } = this.size;
+    replace(
+      this.marks,
+      cells.map(([row, col]) => {
+        const frame = h("div", { class: "band mark" });
+        box(frame, left + col * cell, top + row * cell, cell - 1, cell - 1);
+        return frame;
+      }),
+    );
   }
 
   /** Light a row and a column; without a pointer, those that are locked. */
@@ -275,18 +300,28 @@ export class Matrix {
     }
   }
 
+  /** The cell that is pointed at, or else the one that is held. */
+  cell() {
+    return this.at[0] >= 0 ? this.at : this.locked;
+  }
+
   key(event) {
     const moves = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
     const { rows, cols } = this.spec ?? { rows: 0, cols: 0 };
-    const [row, col] = this.at[0] >= 0 ? this.at : this.locked;
+    const [row, col] = this.cell();
+    const actions = this.choosing ?? {
+      toggle: () => this.lock(row, col),
+      done: this.listeners.open,
+      cancel: () => this.lock(-1, -1),
+    };
     if (moves[event.key] && rows && cols) {
       const [down, right] = moves[event.key];
       const clamp = (value, most) => Math.min(most - 1, Math.max(0, value));
       if (row < 0) this.point(0, 0);
       else this.point(clamp(row + down, rows), clamp(col + right, cols));
-    } else if (event.key === " " && row >= 0) this.lock(row, col);
-    else if (event.key === "Enter" && row >= 0) this.listeners.open(row, col);
-    else if (event.key === "Escape") this.lock(-1, -1);
+    } else if (event.key === " " && row >= 0) actions.toggle(row, col);
+    else if (event.key === "Enter" && row >= 0) actions.done(row, col);
+    else if (event.key === "Escape") actions.cancel();
     else return;
     event.preventDefault();
     event.stopPropagation();

@@ -2,6 +2,7 @@
 
 import { button, h, replace } from "./dom.js";
 import { plain } from "./pieces.js";
+import { LET_GO } from "./state.js";
 
 const PAUSE_MS = 350;
 
@@ -111,6 +112,7 @@ function chips(session) {
   if (state.adopted.length) chip("an output you chose", { adopted: [] });
   if (state.off.length)
     chip(`${state.off.length} ${state.off.length === 1 ? "head" : "heads"} off`, { off: [] });
+  if (state.look.length) chip("looks where you said", LET_GO);
   if (state.step) chip(`weights of step ${state.step.toLocaleString("en")}`, { step: 0 });
   const said = result.translation;
   if (said && !said.whole) found.push(h("span", { class: "muted" }, "Only the beginning fits."));

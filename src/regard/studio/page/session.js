@@ -14,7 +14,7 @@ const ASKED_ANEW = [
   "view",
   "against",
 ];
-const CHANGES = ["off", "by"];
+const CHANGES = ["off", "by", "look", "held", "lookers"];
 
 /** Events: "runs" when their description changed, "grow" while a search goes on, "result". */
 export class Session extends EventTarget {
@@ -89,23 +89,30 @@ export class Session extends EventTarget {
     const { text, prefix, typed, adopted, beam, penalty } = this.state;
     const { beam_size, length_penalty } = this.runs[run];
     const own = slot === Math.min(this.state.run, this.runs.length - 1);
+    const changes = own ? this.changes() : {};
+    const usual = {
+      text,
+      prefix: own ? prefix : [],
+      typed: own ? typed : "",
+      beam_size: beam || beam_size,
+      length_penalty: penalty < 0 ? length_penalty : penalty,
+    };
     return {
       model: { run, step },
-      changes: own ? this.changes() : {},
-      sentence: {
-        text,
-        prefix: own ? prefix : [],
-        typed: own ? typed : "",
-        beam_size: beam || beam_size,
-        length_penalty: penalty < 0 ? length_penalty : penalty,
-      },
+      changes,
+      usual,
+      // What stands before a position that has to look elsewhere stays as it was.
+      sentence: changes.forced ? { ...usual, prefix: this.state.held, typed: "" } : usual,
       adopted: own ? adopted : [],
     };
   }
 
   changes() {
-    const { off, by } = this.state;
-    return off.length ? { off, by } : {};
+    const { off, by, look, held, lookers } = this.state;
+    return {
+      ...(off.length ? { off, by } : {}),
+      ...(look.length ? { forced: { heads: lookers, position: held.length, pieces: look } } : {}),
+    };
   }
 
   async ask(slot, question, key) {
@@ -128,7 +135,7 @@ export class Session extends EventTarget {
     this.tell("result");
   }
 
-  async fill(result, { model, changes, sentence, adopted }, signal) {
+  async fill(result, { model, changes, usual, sentence, adopted }, signal) {
     const grow = (pieces) => {
       result.growing = pieces;
       this.tell("grow");
@@ -136,24 +143,25 @@ export class Session extends EventTarget {
     result.translation = await api.translate({ ...model, ...changes, ...sentence }, grow, signal);
     const { source, outputs } = result.translation;
     const best = outputs[0]?.ids ?? [];
-    result.pair = { ...model, ...changes, source: source.ids, output: adopted.length ? adopted : best };
+    const chosen = adopted.length && !changes.forced;
+    result.pair = { ...model, ...changes, source: source.ids, output: chosen ? adopted : best };
     result.trace = await api.ask("trace", result.pair, signal);
     result.usual = null;
     if (Object.keys(changes).length) {
       // What the model said before it was changed, and what it thinks of that now.
-      const usual = await api.translate({ ...model, ...sentence }, () => {}, signal);
-      const output = usual.outputs[0];
-      const now = await api.ask("trace", { ...result.pair, output: output.ids }, signal);
-      const then = await api.ask("trace", { ...model, source: source.ids, output: output.ids }, signal);
-      result.usual = { output, now: total(now), then: total(then), trace: then };
+      const said = await api.translate({ ...model, ...usual }, () => {}, signal);
+      const output = changes.forced && adopted.length ? adopted : said.outputs[0].ids;
+      const now = await api.ask("trace", { ...result.pair, output }, signal);
+      const then = await api.ask("trace", { ...model, source: source.ids, output }, signal);
+      result.usual = { output: then.output, now: total(now), then: total(then), trace: then };
     }
   }
 
-  /** The weights of a layer for a result, fetched once. */
-  layer(result, kind, layer) {
-    const key = `${kind}.${layer}`;
+  /** The weights of a layer for a result, or what they carry, fetched once. */
+  layer(result, kind, layer, measure) {
+    const key = `${kind}.${layer}.${measure}`;
     if (!result.layers.has(key)) {
-      const found = api.layer({ ...result.pair, kind, layer }, result.stop.signal);
+      const found = api.layer({ ...result.pair, kind, layer, measure }, result.stop.signal);
       found.catch(() => result.layers.delete(key));
       result.layers.set(key, found);
     }

@@ -18,8 +18,12 @@ export const DEFAULTS = Object.freeze({
   scale: "fixed",
   specials: true,
   mass: 100,
+  measure: "weights", // or "norm", what they carry
   off: [], // heads, "cross.0.3"
   by: "zero",
+  look: [], // source pieces that one position has to look at
+  held: [], // the pieces of the output before that position
+  lookers: "cross", // the heads that have to
   row: -1,
   col: -1,
   smooth: 0.6,
@@ -27,6 +31,10 @@ export const DEFAULTS = Object.freeze({
   against: 0, // the checkpoint a single run is compared with
   shuffle: 1, // which of the orders of the words is tried
 });
+
+// What was forced belongs to one output: with another of these it is let go.
+const OF_ONE_OUTPUT = ["text", "run", "prefix", "typed", "adopted"];
+export const LET_GO = Object.freeze({ look: [], held: [], lookers: "cross" });
 
 /** The state in a hash; what it does not name, or names wrongly, is as by default. */
 export function parse(hash) {
@@ -84,8 +92,9 @@ export class Store {
 
   /** Change some of it. A change of view is a step back in the browser's history. */
   set(patch) {
-    const moved = "view" in patch && patch.view !== this.state.view;
-    const next = { ...this.state, ...patch };
+    const changes = (name) => name in patch && String(patch[name]) !== String(this.state[name]);
+    const moved = changes("view");
+    const next = { ...this.state, ...(OF_ONE_OUTPUT.some(changes) ? LET_GO : {}), ...patch };
     const address = location.pathname + format(next);
     if (moved) history.pushState(null, "", address);
     else history.replaceState(null, "", address);

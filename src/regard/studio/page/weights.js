@@ -1,9 +1,10 @@
 // Arithmetic on attention: plain functions on row-major Float32Arrays, tested without a browser.
 
-/** One head of a layer {heads, rows, cols, data}; -1 is the mean of all. */
-export function headOf({ heads, rows, cols, data }, head) {
+/** One head of a layer {heads, together, rows, cols, data}; -1 is the mean of all, or all together. */
+export function headOf({ heads, together = false, rows, cols, data }, head) {
   const size = rows * cols;
-  if (head >= 0) return { rows, cols, data: data.subarray(head * size, (head + 1) * size) };
+  const at = head < 0 && together ? heads : head;
+  if (at >= 0) return { rows, cols, data: data.subarray(at * size, (at + 1) * size) };
   const mean = new Float32Array(size);
   for (let each = 0; each < heads; each += 1) {
     for (let at = 0; at < size; at += 1) mean[at] += data[each * size + at] / heads;

@@ -1,8 +1,20 @@
 // Alignment: who looks at whom, as the matrix of the papers.
 
 import { button, h, redraw, replace, segmented, select, slider, toggle } from "../dom.js";
+import { forcing } from "../forcing.js";
 import { heading, inks, legend } from "../frame.js";
-import { KINDS, bestHead, cellOf, choice, chosenWeights, rowLabel, sides, spec } from "../labelled.js";
+import {
+  KINDS,
+  MEASURES,
+  bestHead,
+  cellOf,
+  choice,
+  chosenWeights,
+  rowLabel,
+  sides,
+  spec,
+  verb,
+} from "../labelled.js";
 import { Matrix } from "../matrix.js";
 import { summary } from "../weights.js";
 
@@ -13,6 +25,11 @@ const REASONS = {
   cross:
     "Each row is an output token; its weights say which source tokens the model looked at to predict it.",
 };
+const CARRIED = {
+  transformer: "‖weight × value × output matrix‖",
+  recurrent: "‖weight × state of the encoder‖",
+};
+const TOGETHER = " Of several heads it is the size of the sum of what they carry.";
 
 export function alignment(session) {
   const { store } = session;
@@ -28,6 +45,7 @@ export function alignment(session) {
       store.set({ row: row < 0 ? -1 : shown.rowPiece[row], col: col < 0 ? -1 : shown.colPiece[col] }),
     open: (row, col) => openNumbers(row, col),
   });
+  const forced = forcing(session, matrix);
   const tableBox = h("div", {
     class: "table-box",
     tabindex: 0,
@@ -40,9 +58,9 @@ export function alignment(session) {
   const view = {
     name: "alignment",
     root: h("div", {}),
-    caption: () =>
-      `${store.state.kind} attention, ${choice(store.state, session.result.trace).title}: ${session.result.trace.source.text}`,
+    caption,
     update,
+    force: () => (forced.choosing() ? forced.cancel() : force(...matrix.cell())),
     scene: () => (shown ? matrix.scene(inks()) : null),
     table: () => (shown ? matrix.table() : null),
     matrix,
@@ -59,9 +77,17 @@ export function alignment(session) {
       "div",
       { class: "matrix-and-side" },
       h("div", { class: "matrix-box" }, matrix.element, tableBox),
-      h("aside", { class: "side-panel" }, readout, explain),
+      h("aside", { class: "side-panel" }, forced.root, readout, explain),
     ),
   );
+
+  function caption() {
+    const { state } = store;
+    const { trace } = session.result;
+    const norm = state.measure === "norm" ? ", what the weights carry" : "";
+    const held = state.look.length ? ", one row forced" : "";
+    return `${state.kind} attention, ${choice(state, trace).title}${norm}${held}: ${trace.source.text}`;
+  }
 
   async function update() {
     const { result } = session;
@@ -70,7 +96,7 @@ export function alignment(session) {
       if (!result.busy) replace(readout, h("p", { class: "muted" }, "Type a sentence to see its matrix."));
       return;
     }
-    const relevant = ["kind", "layer", "head", "words", "label", "scale", "specials", "mass"];
+    const relevant = ["kind", "layer", "head", "words", "label", "scale", "specials", "mass", "measure"];
     const key = [result.key, ...relevant.map((name) => state[name])].join("|");
     if (key === drawn) return;
     drawn = key;
@@ -86,6 +112,7 @@ export function alignment(session) {
     shown = spec(weights, state, result.trace);
     matrix.locked = cellOf(shown, result.trace, state);
     matrix.show(shown);
+    forced.update(shown);
     drawSide(weights, result.trace, chosen);
     say(...matrix.locked);
     drawTable();
@@ -102,7 +129,7 @@ export function alignment(session) {
           store.set({ kind, layer: -1, head: -1, row: -1, col: -1 }),
         ),
       select(
-        "Weights",
+        "Head",
         headOptions(state, trace),
         `${state.layer}.${state.layer < 0 ? -1 : state.head}`,
         (value) => {
@@ -110,6 +137,7 @@ export function alignment(session) {
           store.set({ layer, head });
         },
       ),
+      segmented("Show", MEASURES, state.measure, (measure) => store.set({ measure })),
       segmented(
         "Tokens",
         [
@@ -171,10 +199,13 @@ export function alignment(session) {
       explain,
       h("span", {}, `Shown: ${chosen.title}. `),
       REASONS[state.kind],
+      state.measure === "norm" &&
+        ` A cell is the size of what the weight carries, ${CARRIED[session.run.kind]}, each row scaled to sum to 1: a token may be looked at a lot and give little.`,
+      state.measure === "norm" && chosen.head < 0 && TOGETHER,
       h(
         "span",
         {},
-        ` A row spreads over ${(2 ** entropy).toFixed(1)} tokens on average; ${(100 * sunk).toFixed(0)} % of the weight lies on ends and punctuation, where heads rest when they have nothing to do.`,
+        ` A row spreads over ${(2 ** entropy).toFixed(1)} tokens on average; ${(100 * sunk).toFixed(0)} % of ${state.measure === "norm" ? "what is carried comes from" : "the weight lies on"} ends and punctuation, where heads rest when they have nothing to do.`,
       ),
       state.kind === "cross" &&
         named &&
@@ -242,7 +273,7 @@ export function alignment(session) {
         "p",
         { class: "big" },
         h("bdi", {}, shown.rowLabels[row]),
-        h("span", { class: "muted" }, " looks at "),
+        h("span", { class: "muted" }, ` ${verb(store.state)} `),
         h("bdi", {}, shown.colLabels[col]),
       ),
       h("p", { class: "value", "data-value": line[col] }, line[col].toFixed(4)),
@@ -259,8 +290,23 @@ export function alignment(session) {
           ),
         ),
       ),
-      button("The numbers behind it", () => openNumbers(row, col), { class: "link" }),
+      h(
+        "div",
+        { class: "ways" },
+        button("The numbers behind it", () => openNumbers(row, col), { class: "link" }),
+        forced.possible() && button("Make it look elsewhere", () => force(row, col), { class: "link" }),
+      ),
     );
+  }
+
+  /** Choose where a row has to look, to begin with at the tokens of this column. */
+  function force(row, col) {
+    if (row < 0 || !shown || !forced.possible()) return;
+    const [, cols] = sides("cross", session.result.trace, "predicts");
+    const piece = shown.colPiece[col];
+    const word = store.state.words ? cols.wordOf[piece] : -1;
+    const together = cols.wordOf.flatMap((each, at) => (each === word ? [at] : []));
+    forced.begin(shown.rowPiece[row], word < 0 ? [piece] : together);
   }
 
   function openNumbers(row, col) {

@@ -127,6 +127,7 @@ export function compare(session) {
       head: -1,
       label: "auto",
       mass: 100,
+      measure: "weights",
       specials: true,
     };
     const key = [result.key, state.words, state.scale].join("|");

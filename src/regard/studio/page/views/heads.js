@@ -3,12 +3,11 @@
 import { ask } from "../api.js";
 import { Chart } from "../chart.js";
 import { RUN_COLOURS, css, ink, isDark, shade, table as colours } from "../colour.js";
-import { wordDiff } from "../diff.js";
 import { button, h, redraw, replace, segmented } from "../dom.js";
+import { whatChanged } from "../effect.js";
 import { heading, legend, moved, stacked } from "../frame.js";
-import { KINDS, spec } from "../labelled.js";
+import { KINDS, MEASURES, spec } from "../labelled.js";
 import { Matrix } from "../matrix.js";
-import { fixed } from "../pieces.js";
 import { smallScene, thumbnail } from "../thumbnail.js";
 import { headOf, summary } from "../weights.js";
 
@@ -37,7 +36,8 @@ export function heads(session) {
   const view = {
     name: "heads",
     root: h("div", {}),
-    caption: () => `${store.state.kind} attention, all heads`,
+    caption: () =>
+      `${store.state.kind} attention, all heads${store.state.measure === "norm" ? ", what the weights carry" : ""}`,
     update,
     scene,
     table,
@@ -76,6 +76,7 @@ export function heads(session) {
       state.head,
       state.words,
       state.label,
+      state.measure,
       state.by,
       state.row,
     ].join("|");
@@ -83,7 +84,9 @@ export function heads(session) {
     drawn = key;
     drawControls(result.trace);
     drawEffect(result);
-    const found = await Promise.all(counts.map((_, layer) => session.layer(result, state.kind, layer)));
+    const found = await Promise.all(
+      counts.map((_, layer) => session.layer(result, state.kind, layer, state.measure)),
+    );
     if (key !== drawn) return;
     layers = found;
     drawGrid(result);
@@ -124,6 +127,7 @@ export function heads(session) {
         state.words,
         (words) => store.set({ words }),
       ),
+      segmented("Show", MEASURES, state.measure, (measure) => store.set({ measure })),
       segmented("Off is", WAYS, state.by, (by) => store.set({ by })),
       button("All on", () => store.set({ off: [] }), { disabled: !state.off.length }),
     );
@@ -255,34 +259,8 @@ export function heads(session) {
   }
 
   function drawEffect(result) {
-    const { usual, trace } = result;
-    if (!usual) {
-      replace(
-        effect,
-        h("p", { class: "muted" }, "All heads are on. Untick one: the model translates again without it."),
-      );
-      return;
-    }
-    const change = usual.now - usual.then;
-    const same = usual.output.text === trace.output.text;
-    replace(
-      effect,
-      h("h3", {}, same ? "The translation stays the same" : "The translation changes"),
-      h(
-        "p",
-        { class: "diff", dir: "auto" },
-        wordDiff(usual.output.words, trace.output.words).map(({ kind, words }) =>
-          h({ same: "span", gone: "del", new: "ins" }[kind], {}, `${words.join(" ")} `),
-        ),
-      ),
-      h(
-        "p",
-        { class: "small" },
-        "Log-probability of the first translation: ",
-        h("strong", { "data-change": change }, `${fixed(usual.then)} → ${fixed(usual.now)}`),
-        h("span", { class: "muted" }, ` (${times(change)})`),
-      ),
-    );
+    const on = "All heads are on. Untick one: the model translates again without it.";
+    replace(effect, result.usual ? whatChanged(result) : h("p", { class: "muted" }, on));
   }
 
   function drawCurve() {
@@ -342,7 +320,8 @@ export function heads(session) {
   function table() {
     const { trace } = session.result;
     if (!layers.length || !trace) return null;
-    const rows = [["kind", "layer", "head", "row", "column", "weight"]];
+    const value = store.state.measure === "norm" ? "carried" : "weight";
+    const rows = [["kind", "layer", "head", "row", "column", value]];
     layers.forEach((layer, number) => {
       for (let head = 0; head < layer.heads; head += 1) {
         const shown = spec(headOf(layer, head), { ...store.state, mass: 100, specials: true }, trace);
@@ -362,12 +341,4 @@ export function heads(session) {
 function loss(change) {
   const size = Math.abs(change).toFixed(1);
   return size === "0.0" ? size : `${change > 0 ? "+" : "−"}${size}`;
-}
-
-function times(change) {
-  if (Math.abs(change) < 0.005) return "as likely as before";
-  const factor = Math.exp(Math.abs(change));
-  if (factor < 1.05) return "nearly as likely as before";
-  const shown = factor >= 1000 ? factor.toExponential(0) : factor.toPrecision(2);
-  return change < 0 ? `${shown} times less likely` : `${shown} times more likely`;
 }

@@ -1,8 +1,9 @@
 // Text: what a model writes, fills in or labels, and what its tokens attend to.
 
 import * as api from "../api.js";
-import { button, h, redraw, replace, select } from "../dom.js";
+import { button, h, redraw, replace, segmented, select } from "../dom.js";
 import { heading, inks, legend } from "../frame.js";
+import { MEASURES, verb } from "../labelled.js";
 import { Matrix } from "../matrix.js";
 import { percent, readable } from "../pieces.js";
 import { headOf } from "../weights.js";
@@ -219,9 +220,11 @@ export function text(session) {
         head,
         (next) => store.set({ head: next }),
       ),
+      segmented("Show", MEASURES, state.measure, (measure) => store.set({ measure })),
     );
     const key = drawn;
-    const weights = headOf(await api.layer({ ...asked, layer }, undefined, "text_layer"), head);
+    const { measure } = state;
+    const weights = headOf(await api.layer({ ...asked, layer, measure }, undefined, "text_layer"), head);
     if (key !== drawn) return;
     const labels = found.pieces.map(shown);
     matrix.show({
@@ -241,7 +244,7 @@ export function text(session) {
     else
       replace(
         note,
-        `“${spec.rowLabels[row]}” looks at “${spec.colLabels[col]}”: ${spec.data[row * spec.cols + col].toFixed(4)}`,
+        `“${spec.rowLabels[row]}” ${verb(store.state)} “${spec.colLabels[col]}”: ${spec.data[row * spec.cols + col].toFixed(4)}`,
       );
   }
 

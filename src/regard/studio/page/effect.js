@@ -1,0 +1,40 @@
+// What became of a translation since the model was changed.
+
+import { wordDiff } from "./diff.js";
+import { h } from "./dom.js";
+import { fixed } from "./pieces.js";
+
+const TAGS = { same: "span", gone: "del", new: "ins" };
+
+/** Elements that say how what a changed model says differs from what it said before, and what it
+ * thinks of that now.
+ */
+export function whatChanged({ usual, trace }) {
+  const change = usual.now - usual.then;
+  const same = usual.output.text === trace.output.text;
+  return [
+    h("h3", {}, same ? "The translation stays the same" : "The translation changes"),
+    h(
+      "p",
+      { class: "diff", dir: "auto" },
+      wordDiff(usual.output.words, trace.output.words).map(({ kind, words }) =>
+        h(TAGS[kind], {}, `${words.join(" ")} `),
+      ),
+    ),
+    h(
+      "p",
+      { class: "small" },
+      "Log-probability of the first translation: ",
+      h("strong", { "data-change": change }, `${fixed(usual.then)} → ${fixed(usual.now)}`),
+      h("span", { class: "muted" }, ` (${times(change)})`),
+    ),
+  ];
+}
+
+function times(change) {
+  if (Math.abs(change) < 0.005) return "as likely as before";
+  const factor = Math.exp(Math.abs(change));
+  if (factor < 1.05) return "nearly as likely as before";
+  const shown = factor >= 1000 ? factor.toExponential(0) : factor.toPrecision(2);
+  return change < 0 ? `${shown} times less likely` : `${shown} times more likely`;
+}
