@@ -241,9 +241,8 @@ def test_a_cell_leads_to_its_numbers(page: Visitor, translator: Translator) -> N
 
 def test_a_worked_example_is_checked(page: Visitor) -> None:
     page.open(view="numbers", text=TEXT)
-    page.one('input[value="worked"]')
-    page.run("""document.querySelector('input[value="worked"]').click()""")
-    first = page.one('[aria-label="Your scores, row 1, column 1"]')
+    page.one(".view .controls select").send_keys("By hand: attention")
+    first = page.one('[aria-label="Your S = QKᵀ, row 1, column 1"]')
     first.send_keys("9")
     assert first.get_attribute("class") == "wrong"
     first.send_keys(Keys.BACKSPACE, "1")
@@ -254,6 +253,27 @@ def test_a_worked_example_is_checked(page: Visitor) -> None:
     shown = [float(each.get_attribute("data-value")) for each in page.all(".small-matrix .number")]
     powers = [math.exp(score / 2) for score in (3, 1, 4)]
     assert shown[:3] == pytest.approx([power / sum(powers) for power in powers], abs=1e-5)
+
+
+# Examples of the lectures with their results.
+LESS, MORE = math.exp(-0.5), math.exp(0.5)
+WORKED = {
+    "query": {"q": [-1, 1, 0, 1], "q·k": [-1, 1, -1]}
+    | {"v": [1, 0, 0, 1, 1, 0], "z": [n / (2 * LESS + MORE) for n in (2 * LESS, MORE)]},
+    "recurrent": {"V h": [0, 0, 1], "U x": [1, 0, -1], "ReLU of the sum": [1, 0, 0], "W h": [1]},
+    "shapes": {"Q": [3, 1, 2, 1, 0, -1], "S = QKᵀ": [9, 3, -1, -2]},
+}
+
+
+@pytest.mark.parametrize("name", WORKED)
+def test_a_link_opens_an_example_of_the_lectures(page: Visitor, name: str) -> None:
+    page.open(view="numbers", text=TEXT, worked=name)
+    for title, expected in WORKED[name].items():
+        page.one(f'[aria-label="Show {title}"]').click()
+        found = page.all(f'.small-matrix:has([aria-label="Hide {title}"]) .number')
+        values = [float(each.get_attribute("data-value")) for each in found]
+        assert values == pytest.approx(expected)
+    assert page.all("math")
 
 
 def test_a_head_switched_off_is_off_in_the_model(page: Visitor, translator: Translator) -> None:

@@ -27,6 +27,32 @@ export function scaledDotProduct() {
   );
 }
 
+/** h = ReLU(V h + U x), o = W h */
+export function recurrentStep() {
+  const now = (name) => sub(mi(name), mi("t"));
+  return block(
+    now("h"),
+    mo("="),
+    mi("ReLU"),
+    mo("("),
+    row(mi("V"), sub(mi("h"), row(mi("t"), mo("−"), mn("1")))),
+    mo("+"),
+    row(mi("U"), now("x")),
+    mo(")"),
+    mo(","),
+    math("mspace", { width: "1em" }),
+    now("o"),
+    mo("="),
+    row(mi("W"), now("h")),
+  );
+}
+
+/** Q = X W^Q, K = X W^K */
+export function linear() {
+  const product = (name) => row(mi(name), mo("="), mi("X"), sup(mi("W"), mi(name)));
+  return block(product("Q"), mo(","), math("mspace", { width: "1em" }), product("K"));
+}
+
 /** e = vᵀ tanh(W s + U h) */
 export function additive() {
   return block(

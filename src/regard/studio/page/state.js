@@ -26,6 +26,7 @@ export const DEFAULTS = Object.freeze({
   lookers: "cross", // the heads that have to
   row: -1,
   col: -1,
+  worked: "", // the example that is worked by hand
   smooth: 0.6,
   log: false,
   against: 0, // the checkpoint a single run is compared with

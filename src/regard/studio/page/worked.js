@@ -1,47 +1,11 @@
-// A small attention to work by hand: numbers to type, results that stay hidden until asked for.
+// A small example to work by hand: numbers to type, results that stay hidden until asked for.
 
 import { button, h, replace, toggle } from "./dom.js";
-import { scaledDotProduct } from "./formula.js";
+import { EXAMPLES } from "./examples.js";
+import { text } from "./scene.js";
 import { digits } from "./strips.js";
-import { softmax } from "./weights.js";
 
-const START = {
-  Q: [
-    [1, 0, 1, 0],
-    [0, 2, 0, 1],
-    [1, 1, 0, 0],
-  ],
-  K: [
-    [1, 1, 0, 0],
-    [0, 1, 1, 0],
-    [1, 0, 1, 1],
-  ],
-  V: [
-    [1, 0, 2, 0],
-    [0, 3, 0, 1],
-    [2, 1, 0, 1],
-  ],
-};
-const STEPS = [
-  ["scores", "S = QKᵀ", "Row i, column j: the dot product of query i and key j."],
-  ["scaled", "S / √d", "Divided by the square root of the width, here √4 = 2."],
-  ["weights", "A = softmax by row", "e to each number, divided by the sum of its row."],
-  ["output", "A V", "Each row is a mean of the rows of V, by the weights."],
-];
 const NEAR = 0.005;
-
-/** All of the attention of small matrices: {scores, scaled, weights, output}. */
-export function attention({ Q, K, V }, causal) {
-  const scores = Q.map((q) => K.map((k) => q.reduce((sum, value, at) => sum + value * k[at], 0)));
-  const scaled = scores.map((line, i) =>
-    line.map((value, j) => (causal && j > i ? -Infinity : value / Math.sqrt(K[0].length))),
-  );
-  const weights = scaled.map(softmax);
-  const output = weights.map((line) =>
-    V[0].map((_, dim) => line.reduce((sum, weight, at) => sum + weight * V[at][dim], 0)),
-  );
-  return { scores, scaled, weights, output };
-}
 
 export function latex(name, matrix) {
   const cell = (value) => (value === -Infinity ? "-\\infty" : String(+value.toFixed(4)));
@@ -49,8 +13,16 @@ export function latex(name, matrix) {
   return `${name} = \\begin{pmatrix} ${body} \\end{pmatrix}`;
 }
 
-export function workedExample() {
-  const given = structuredClone(START);
+/** "W^K" and "h_{t-1}" as they are written by hand. */
+function written(name) {
+  const [, base, mark, index] = name.match(/^([^_^]+)([_^]?)\{?([^}]*)\}?$/);
+  if (!mark) return base;
+  return [base, h(mark === "^" ? "sup" : "sub", {}, index.replace("-", "−"))];
+}
+
+export function workedExample(name) {
+  const example = EXAMPLES[name];
+  const given = structuredClone(example.given);
   const open = new Set();
   let causal = false;
   const results = h("div", { class: "worked-results" });
@@ -61,12 +33,13 @@ export function workedExample() {
     h(
       "p",
       { class: "muted" },
-      "Three tokens, vectors of four numbers. Change any number, work a result out on paper, then check it or show it.",
+      `${example.about} Change any number, work a result out on paper, then check it or show it.`,
     ),
-    scaledDotProduct(),
+    example.formula(),
     inputs,
     results,
   );
+  const steps = () => example.steps(given, causal);
 
   function drawInputs() {
     replace(
@@ -75,38 +48,25 @@ export function workedExample() {
         h(
           "div",
           { class: "small-matrix" },
-          h("h3", {}, name),
-          h(
-            "table",
-            {},
-            h(
-              "tbody",
-              {},
-              matrix.map((line, row) =>
-                h(
-                  "tr",
-                  {},
-                  line.map((value, col) => h("td", {}, entry(name, row, col, value))),
-                ),
-              ),
-            ),
-          ),
+          h("h3", {}, written(name)),
+          grid(matrix, (value, row, col) => entry(name, row, col, value)),
         ),
       ),
       h(
         "div",
         { class: "worked-buttons" },
-        toggle(
-          "causal mask",
-          causal,
-          (on) => {
-            causal = on;
-            drawResults();
-          },
-          "Nothing may look at what comes after it",
-        ),
+        example.masked &&
+          toggle(
+            "causal mask",
+            causal,
+            (on) => {
+              causal = on;
+              drawResults();
+            },
+            "Nothing may look at what comes after it",
+          ),
         button("First numbers again", () => {
-          Object.assign(given, structuredClone(START));
+          Object.assign(given, structuredClone(example.given));
           drawInputs();
           drawResults();
         }),
@@ -135,37 +95,18 @@ export function workedExample() {
   }
 
   function drawResults() {
-    const found = attention(given, causal);
     replace(
       results,
-      STEPS.map(([step, title, hint]) =>
+      steps().map(([step, title, hint, matrix]) =>
         h(
           "div",
           { class: "small-matrix" },
           h("h3", {}, title),
           h("p", { class: "muted small" }, hint),
-          h(
-            "table",
-            {},
-            h(
-              "tbody",
-              {},
-              found[step].map((line, row) =>
-                h(
-                  "tr",
-                  {},
-                  line.map((value, col) =>
-                    h(
-                      "td",
-                      {},
-                      open.has(step)
-                        ? h("span", { class: "number", "data-value": value }, digits(value))
-                        : check(step, row, col, value),
-                    ),
-                  ),
-                ),
-              ),
-            ),
+          grid(matrix, (value, row, col) =>
+            open.has(step)
+              ? h("span", { class: "number", "data-value": value }, digits(value))
+              : check(title, row, col, value),
           ),
           button(
             open.has(step) ? "Hide" : "Show",
@@ -181,12 +122,12 @@ export function workedExample() {
   }
 
   /** A field that says whether what was typed is right, to two digits. */
-  function check(step, row, col, value) {
+  function check(title, row, col, value) {
     const box = h("input", {
       type: "text",
       inputmode: "decimal",
       placeholder: "?",
-      "aria-label": `Your ${step}, row ${row + 1}, column ${col + 1}`,
+      "aria-label": `Your ${title}, row ${row + 1}, column ${col + 1}`,
       on: {
         input: () => {
           const typed = Number(box.value.replace("−", "-").replace(",", "."));
@@ -203,11 +144,9 @@ export function workedExample() {
   }
 
   async function copy(where) {
-    const found = attention(given, causal);
     const lines = [
       ...Object.entries(given).map(([name, matrix]) => latex(name, matrix)),
-      latex("A", found.weights),
-      latex("AV", found.output),
+      ...steps().map(([name, , , matrix]) => latex(name, matrix)),
     ];
     try {
       await navigator.clipboard.writeText(lines.join("\n"));
@@ -218,20 +157,43 @@ export function workedExample() {
     setTimeout(() => (where.textContent = "Copy as LaTeX"), 1600);
   }
 
+  /** All matrices, given and found, with their names. */
+  function all() {
+    return [...Object.entries(given), ...steps().map(([, title, , matrix]) => [title, matrix])];
+  }
+
   function table() {
-    const found = attention(given, causal);
-    const rows = [];
-    for (const [name, matrix] of [...Object.entries(given), ...Object.entries(found)]) {
-      rows.push(
-        [name],
-        ...matrix.map((line) => line.map((value) => (value === -Infinity ? "-inf" : value))),
-        [],
-      );
+    const cell = (value) => (value === -Infinity ? "-inf" : value);
+    return all().flatMap(([name, matrix]) => [[name], ...matrix.map((line) => line.map(cell)), []]);
+  }
+
+  function scene({ ink, muted }) {
+    const items = [];
+    let y = 8;
+    for (const [name, matrix] of all()) {
+      items.push(text(12, (y += 20), name, { fill: ink, size: 13, weight: 600 }));
+      for (const line of matrix) {
+        y += 18;
+        line.forEach((value, at) =>
+          items.push(text(70 + 70 * at, y, digits(value), { fill: muted, size: 12, anchor: "end" })),
+        );
+      }
+      y += 10;
     }
-    return rows;
+    return { width: 320, height: y + 8, items };
   }
 
   drawInputs();
   drawResults();
-  return { element, table };
+  return { element, table, scene };
+}
+
+function grid(matrix, cell) {
+  const line = (values, row) =>
+    h(
+      "tr",
+      {},
+      values.map((value, col) => h("td", {}, cell(value, row, col))),
+    );
+  return h("table", {}, h("tbody", {}, matrix.map(line)));
 }

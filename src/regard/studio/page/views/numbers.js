@@ -2,6 +2,7 @@
 
 import { ask } from "../api.js";
 import { h, redraw, replace, segmented, select } from "../dom.js";
+import { EXAMPLES } from "../examples.js";
 import { additive, scaledDotProduct } from "../formula.js";
 import { heading, inks, legend } from "../frame.js";
 import { KINDS, choice, sides } from "../labelled.js";
@@ -10,16 +11,15 @@ import { digits, largest, number, vectors } from "../strips.js";
 import { workedExample } from "../worked.js";
 
 const MODES = [
-  ["model", "This model"],
-  ["worked", "Worked example"],
+  ["", "This model"],
+  ...Object.entries(EXAMPLES).map(([name, { title }]) => [name, `By hand: ${title}`]),
 ];
 
 export function numbers(session) {
   const { store } = session;
   let drawn = "";
   let found = null;
-  let mode = "model";
-  let example = null;
+  const examples = new Map();
   const modes = h("div", { class: "controls" });
   const controls = h("div", { class: "controls" });
   const strips = h("div", { class: "strips" });
@@ -28,7 +28,9 @@ export function numbers(session) {
     name: "numbers",
     root: h("div", {}),
     caption: () =>
-      mode === "worked" ? "A worked example" : `Weight of ${found?.rowName} on ${found?.colName}`,
+      example()
+        ? `A worked example: ${EXAMPLES[store.state.worked].title}`
+        : `Weight of ${found?.rowName} on ${found?.colName}`,
     update,
     scene,
     table,
@@ -44,6 +46,14 @@ export function numbers(session) {
     controls,
     strips,
   );
+
+  /** The example that is chosen, as it was left; none where the model is looked at. */
+  function example() {
+    const { worked } = store.state;
+    if (!Object.hasOwn(EXAMPLES, worked)) return null;
+    if (!examples.has(worked)) examples.set(worked, workedExample(worked));
+    return examples.get(worked);
+  }
 
   /** Which head, query and key: what the state names, or the largest weight's place to begin with. */
   function asked({ trace }) {
@@ -66,10 +76,11 @@ export function numbers(session) {
 
   async function update() {
     drawModes();
-    if (mode === "worked") {
-      example ??= workedExample();
+    const worked = example();
+    if (worked) {
+      drawn = "";
       replace(controls);
-      if (strips.firstElementChild !== example.element) replace(strips, example.element);
+      if (strips.firstElementChild !== worked.element) replace(strips, worked.element);
       return;
     }
     const { result } = session;
@@ -81,15 +92,14 @@ export function numbers(session) {
     if (!want) {
       replace(
         strips,
-        h("p", { class: "muted" }, "This model has no attention; the worked example still works."),
+        h("p", { class: "muted" }, "This model has no attention; the examples above can still be worked."),
       );
       return;
     }
     const body = { ...result.pair, ...want };
     const key = `${result.key}|${JSON.stringify(body)}`;
-    if (key === drawn && strips.dataset.mode === mode) return;
+    if (key === drawn) return;
     drawn = key;
-    strips.dataset.mode = mode;
     drawControls(result.trace, want);
     try {
       let answer = await ask("weight", body);
@@ -118,16 +128,13 @@ export function numbers(session) {
   }
 
   function drawModes() {
-    if (modes.dataset.mode === mode) return;
-    modes.dataset.mode = mode;
+    const { worked } = store.state;
+    if (modes.dataset.mode === worked) return;
+    modes.dataset.mode = worked;
     redraw(
       modes,
       null,
-      segmented("Show", MODES, mode, (next) => {
-        mode = next;
-        strips.dataset.mode = "";
-        update();
-      }),
+      select("Show", MODES, worked, (next) => store.set({ worked: next })),
     );
   }
 
@@ -307,7 +314,8 @@ export function numbers(session) {
   }
 
   function scene() {
-    if (mode === "worked" || !found) return null;
+    if (example()) return example().scene(inks());
+    if (!found) return null;
     const { ink, muted } = inks();
     const items = [text(8, 20, `${found.rowName} → ${found.colName}`, { fill: ink, size: 14, weight: 600 })];
     found.cols.forEach((label, at) => {
@@ -321,7 +329,7 @@ export function numbers(session) {
   }
 
   function table() {
-    if (mode === "worked") return example.table();
+    if (example()) return example().table();
     if (!found) return null;
     const each = (name, values) => [name, ...values];
     return [
