@@ -251,6 +251,9 @@ def test_the_commands(
     low, high = told["intervals"]["accuracy"]
     assert low <= told["scores"]["accuracy"] <= high
     assert picture.stat().st_size > 1000
+    with pytest.raises(SystemExit):
+        main(["evaluate", run, "--data", data, "--picture", "confusion.gif"])
+    assert "not a kind of picture; end the name in .png" in capsys.readouterr().err
     tagged = answer("tag", str(runs["tagging"]), "a fine film .")
     assert tagged.splitlines()[0] == "a\tB-NP"
     found = json.loads(answer("fill", str(runs["masked-language-model"]), "a [MASK] .", "--json"))

@@ -57,14 +57,14 @@ def compare(
     as_json
         One object with all figures.
     """
+    from regard.cli.checks import check_picture
     from regard.cli.display import progress_bar, results
     from regard.compare import measure, table
-    from regard.compare.figure import check_kind, save_by_length
+    from regard.compare.figure import save_by_length
     from regard.compare.sentences import common_test_set
     from regard.errors import RequestError
 
-    if figure is not None:
-        check_kind(figure)
+    check_picture(figure)
     if bootstrap < 2:
         raise RequestError(f"--bootstrap {bootstrap}: give at least 2 resamples, 1000 is usual")
     named = open_runs(runs)

@@ -36,10 +36,14 @@ def evaluate_data(
 ) -> None:
     """Score a run on labelled or running text, as its task asks."""
     from regard.checkpoint import Run
+    from regard.cli.checks import check_picture
     from regard.cli.display import results, say
     from regard.errors import RequestError
 
+    check_picture(picture)
     recipe = Run.open(run).recipe_for("classification", "tagging", "language-model")
+    if picture is not None and recipe.task == "language-model":
+        raise RequestError("--picture shows which labels are confused; this run has no labels")
     match recipe.task:
         case "classification":
             found = score_classifier(run, recipe, files, bootstrap)
@@ -50,8 +54,6 @@ def evaluate_data(
     if picture is not None:
         from regard.inspect.confusion import save_confusion
 
-        if not found.labels:
-            raise RequestError("--picture shows which labels are confused; this run has no labels")
         save_confusion(found.labels, found.confusion, picture)
         say(f"Wrote {picture}")
     if as_json:

@@ -89,14 +89,12 @@ def heads(
     from rich.console import Console
 
     from regard.checkpoint import Run
+    from regard.cli.checks import check_picture, check_sentences
     from regard.cli.display import results
-    from regard.errors import RequestError
     from regard.inspect.importance import save_importance, terminal_importance
 
-    if sentences < 1:
-        raise RequestError(f"--sentences {sentences}: give at least one sentence to measure on")
-    if picture is not None and picture.suffix not in (".png", ".svg", ".pdf"):
-        raise RequestError(f"{picture}: not a kind of picture; end the name in .png, .svg or .pdf")
+    check_sentences(sentences)
+    check_picture(picture)
     found = measured(Run.open(run), sentences, how, curve)
     if as_json:
         results(json.dumps(asdict(found), indent=2))

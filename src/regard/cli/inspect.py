@@ -36,14 +36,12 @@ def gradients(
     """
     from rich.console import Console
 
+    from regard.cli.checks import check_picture, check_sentences
     from regard.cli.display import results
-    from regard.errors import RequestError
     from regard.inspect.curves import save_curves, terminal_curves
 
-    if sentences < 1:
-        raise RequestError(f"--sentences {sentences}: give at least one sentence to measure on")
-    if picture is not None and picture.suffix not in (".png", ".svg", ".pdf"):
-        raise RequestError(f"{picture}: not a kind of picture; end the name in .png, .svg or .pdf")
+    check_sentences(sentences)
+    check_picture(picture)
     flows = {str(run): measure(run, sentences) for run in runs}
     curves = {name: flow.shares() for name, flow in flows.items()}
     labels = ("steps back, T − t", "‖∂loss_T/∂s_t‖, relative to T − t = 0")
@@ -111,14 +109,14 @@ def alignment(
     from dataclasses import asdict
 
     from regard.checkpoint import Run
+    from regard.cli.checks import check_sentences
     from regard.cli.display import results, say
     from regard.errors import RequestError
     from regard.training import card
     from regard.training.alignment import find_aligners
     from regard.training.held_out import held_out_pairs
 
-    if sentences < 1:
-        raise RequestError(f"--sentences {sentences}: give at least one sentence to compare on")
+    check_sentences(sentences)
     opened = Run.open(run)
     recipe, tokenizers = opened.recipe(), opened.tokenizers()
     model = opened.model(tokenizers)
@@ -164,6 +162,7 @@ def positions(
     from rich.console import Console
 
     from regard.checkpoint import Run
+    from regard.cli.checks import check_picture
     from regard.cli.display import results
     from regard.errors import RequestError
     from regard.inspect.figures import save_positions, terminal_heat
@@ -171,8 +170,7 @@ def positions(
 
     if not 1 <= length <= 2000:
         raise RequestError(f"--length {length}: choose from 1 to 2000 positions")
-    if picture is not None and picture.suffix not in (".png", ".svg", ".pdf"):
-        raise RequestError(f"{picture}: not a kind of picture; end the name in .png, .svg or .pdf")
+    check_picture(picture)
     opened = Run.open(run)
     found = position_table(opened.model(opened.tokenizers()), length)
     if as_json:

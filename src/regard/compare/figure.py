@@ -5,13 +5,7 @@ from pathlib import Path
 from regard.compare.measure import Comparison
 from regard.errors import RequestError
 
-KINDS = (".png", ".svg", ".pdf")
 SHAPES = "o^sDvP*X"
-
-
-def check_kind(path: Path) -> None:
-    if path.suffix not in KINDS:
-        raise RequestError(f"{path}: not a kind of picture; end the name in .png, .svg or .pdf")
 
 
 def save_by_length(comparison: Comparison, path: Path) -> None:
