@@ -7,6 +7,7 @@ import torch
 
 from regard.data.corpus import Pair
 from regard.evaluate.ablation import Bench, Importance, greedy_curve, removable
+from regard.evaluate.pairs import references_of
 from regard.inspect.heads import Head, choose_heads, heads_of
 from regard.models.transformer import Transformer, TransformerConfig
 from regard.text.tokenizer import Tokenizer, Tokenizers
@@ -49,6 +50,14 @@ def test_the_curve_removes_what_is_missed_least(bench: Bench) -> None:
     assert sorted((head.part, head.layer) for head in left) == [
         *(("cross", 0), ("decoder", 0), ("encoder", 0), ("encoder", 1))
     ]
+
+
+@pytest.mark.parametrize("lowercase", [True, False])
+def test_a_model_without_capitals_is_not_blamed_for_them(bench: Bench, lowercase: bool) -> None:
+    tokenizer = Tokenizer.train(TEXTS * 5, vocabulary_size=300, lowercase=lowercase)
+    pairs = [Pair("a", "A Ä b", "here")]
+    loud = Bench(bench.model, Tokenizers(tokenizer, tokenizer), pairs)
+    assert references_of(loud) == ["a ä b" if lowercase else "A Ä b"]
 
 
 def test_what_was_measured_survives_json(bench: Bench) -> None:

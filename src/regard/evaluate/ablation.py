@@ -9,7 +9,7 @@ from torch import Tensor
 
 from regard.data.batch import Batch, batch_pairs
 from regard.data.corpus import Pair
-from regard.evaluate.pairs import device_of, greedy_translations
+from regard.evaluate.pairs import device_of, greedy_translations, references_of
 from regard.evaluate.scores import bleu
 from regard.inspect.heads import Head, How, head_means, heads_of, heads_off
 from regard.objectives import translation
@@ -104,7 +104,7 @@ class Bench:
     def bleu(self, off: Sequence[Head] = ()) -> float:
         with heads_off(self.model, off, self.how, self.means):
             outputs = greedy_translations(self.model, self)
-        return bleu(outputs, [pair.target for pair in self.pairs])
+        return bleu(outputs, references_of(self))
 
     def without(self, head: Head) -> Worth:
         return Worth(

@@ -47,7 +47,7 @@ class HeldOutPairs:
         """Loss over all pairs, BLEU and chrF of greedy translations of some."""
         loss = mean_loss(model, self.ids, batch_tokens)
         outputs = greedy_translations(model, self)
-        references = [pair.target for pair in self.pairs]
+        references = references_of(self)
         scores = {
             "perplexity": perplexity(loss),
             "bleu": bleu(outputs, references) if outputs else None,
@@ -58,6 +58,14 @@ class HeldOutPairs:
             for pair, output in zip(self.pairs[:3], outputs[:3], strict=True)
         )
         return Findings(loss, scores, samples)
+
+
+def references_of(data: Texts) -> list[str]:
+    """What translations are compared with, without capitals where the tokenizer has none."""
+    references = [pair.target for pair in data.pairs]
+    if data.target_tokenizer.lower_cases:
+        return [each.lower() for each in references]
+    return references
 
 
 def perplexity(loss: float) -> float:
