@@ -34,7 +34,10 @@ from regard.text.tokenizer import Tokenizers
 
 # The commands that use a run, by its task.
 COMMANDS = {
-    "translation": ('regard translate {run} "…"', "regard evaluate {run}"),
+    "translation": (
+        'regard translate {run} "…"',
+        "regard evaluate {run} --source test.en --reference test.de",
+    ),
     "language-model": ('regard generate {run} "…"', "regard score {run} < text.txt"),
     "masked-language-model": ('regard fill {run} "… [MASK] …"', "regard embed {run} < text.txt"),
     "classification": ('regard classify {run} "…"', "regard evaluate {run} --data test.tsv"),
@@ -278,6 +281,12 @@ class Run:
         for folder in (self.folder, self.engines, self.training, self.training / "data"):
             for scratch in folder.glob(f"{SCRATCH}*"):
                 shutil.rmtree(scratch, ignore_errors=True)
+
+    def forget(self) -> None:
+        """Remove what a start has made before anything was learned."""
+        for path in (self.recipe_path, self.labels_path, *self.folder.glob("*tokenizer.json")):
+            path.unlink(missing_ok=True)
+        shutil.rmtree(self.training / "data", ignore_errors=True)
 
     def require_space(self, num_bytes: int) -> None:
         free = shutil.disk_usage(self.folder).free

@@ -96,7 +96,7 @@ def student_recipe(
     """The student's own recipe or the teacher's in another shape, with the teacher's tokenizer
     unless a setting asks for another, on the pairs that the teacher translates.
     """
-    taught = teacher.recipe()
+    taught = teacher.recipe_for("translation")
     values = (own or taught).model_dump(mode="json", exclude_none=True)
     if own is None and preset == "fast":
         values["model"] |= shape(taught)

@@ -268,6 +268,18 @@ def parse(values: Mapping[str, Any], where: str) -> Recipe:
         raise RecipeError(f"{where}: {explain(error, values)}") from None
 
 
+class DataAlone(Section):
+    data: DataSection
+
+
+def parse_data(values: Any, where: str) -> DataSection:
+    """The [data] section alone, before the rest of a recipe is known."""
+    try:
+        return DataAlone.model_validate({"data": values}).data
+    except ValidationError as error:
+        raise RecipeError(f"{where}: {explain(error, {'data': values})}") from None
+
+
 def read(path: Path | str, settings: Iterable[str] = ()) -> Recipe:
     """A TOML file, with `key.path=value` settings laid over it."""
     path = Path(path)

@@ -6,6 +6,7 @@ import pytest
 
 from regard.cli.display import TrainingScreen
 from regard.training.events import Estimate, Peak, Resumed
+from regard.training.loop import Position, StepReport
 
 
 def expected(peak_flops: float) -> Estimate:
@@ -27,6 +28,7 @@ def test_the_share_of_the_peak_is_told(capsys: pytest.CaptureFixture[str]) -> No
     screen.show(expected(peak_flops=240e9))
     assert "11,400 tokens/s (48 % of peak)" in capsys.readouterr().err
     assert screen.speed(5_700) == "5,700 tokens/s (24 % of peak)"
+    assert screen.speed(50_000) == "50,000 tokens/s"  # the peak was measured on a busy machine
 
 
 def test_a_peak_that_was_not_measured_is_not_told() -> None:
@@ -39,3 +41,14 @@ def test_a_run_that_goes_on_tells_its_share_too() -> None:
     screen = TrainingScreen(Path("run"))
     screen.show(Resumed(7, Peak(flops_per_token=1e7, flops_per_second=240e9)))
     assert screen.speed(11_400) == "11,400 tokens/s (48 % of peak)"
+
+
+def test_lines_for_programs_tell_the_time_left(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("regard.cli.display.PLAIN_SECONDS", -1.0)
+    monkeypatch.setattr(TrainingScreen, "steps_of_run", lambda screen: 100)
+    TrainingScreen(Path("run")).show(
+        StepReport(40, Position(40), 2.5, 1e-3, 1.0, tokens=2000, seconds=1.0, skipped=False)
+    )
+    assert capsys.readouterr().err == "step 40 of 100: loss 2.500, 2,000 tokens/s, 60 s left\n"

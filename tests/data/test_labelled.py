@@ -67,6 +67,7 @@ def test_bzip2_is_unpacked(tmp_path: Path) -> None:
         ("label\ttext\n1\tx\n", "verdict", r"a\.tsv:1: no column 'verdict' among label, text"),
         ("good\tfine\n", 3, r"a\.tsv:1: there is no column 3"),
         ("good\tfine\n", "verdict", r"a\.tsv:1: the columns have no names"),
+        ("good\tfine\n \tdull\n", "", r"a\.tsv:2: the label is empty"),
     ],
 )
 def test_bad_labelled_text_is_named(tmp_path: Path, text: str, label: str | int, said: str) -> None:
@@ -83,6 +84,15 @@ def test_tagged_sentences(tmp_path: Path) -> None:
     assert next(read_tagged([tmp_path / "a.txt"], 2)).labels == ("NNP", "NNP")
     with pytest.raises(DataError, match=r"b\.txt:1: a word without a label"):
         list(read_tagged([write(tmp_path, "b.txt", "word\n")]))
+    with pytest.raises(DataError, match=r"c\.txt:1: the label is empty"):
+        list(read_tagged([write(tmp_path, "c.txt", "word\t\n")]))
+
+
+def test_the_last_column_is_the_same_for_every_word(tmp_path: Path) -> None:
+    path = write(tmp_path, "a.conll", "Sanjay NNP B-NP\nJoshi NNP\n")
+    with pytest.raises(DataError, match=r"a\.conll:2: 2 columns, the first word has 3"):
+        list(read_tagged([path]))
+    assert next(read_tagged([path], 2)).labels == ("NNP", "NNP")
 
 
 def test_conllu_leaves_out_ranges_and_empty_words(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib.metadata import version
 
 from cyclopts import App, CycloptsError, Parameter
@@ -18,6 +19,7 @@ app = App(
     ),
     version=lambda: version("regard"),
     default_parameter=Parameter(negative=(), show_default=False),
+    suppress_keyboard_interrupt=False,  # `main` says that it was interrupted
 )
 COMMANDS = {
     "demo": "Train the built-in French–English translator and look at it, in minutes.",
@@ -81,11 +83,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     # Threads that spin while they wait for each other make training several times slower as soon as
     # another program takes a core. A short spin costs nothing on a quiet machine; read by libgomp.
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+    open_what_is_closed()
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words
     words = [word for word in words if word != "--debug"]
     try:
         app(words, exit_on_error=False, print_error=False, result_action="return_value")
+        sys.stdout.flush()
     except CycloptsError as error:
         fail(2, f"{' '.join(str(error).split())} See `regard {command_of(words)}--help`.", debug)
     except RegardError as error:
@@ -94,8 +98,28 @@ def main(arguments: Sequence[str] | None = None) -> None:
         fail(130, "interrupted", debug)
     except BrokenPipeError:
         # Whoever read our output has gone; there is nobody to tell.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        forget_output()
         sys.exit(1)
+    except OSError as error:
+        forget_output()
+        where = error.filename or "the output"
+        fail(1, f"{where}: {error.strerror or error}; put that right and try again", debug)
+
+
+def open_what_is_closed() -> None:
+    """A program may be started without standard input, output or errors."""
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+
+
+def forget_output() -> None:
+    """What could not be written is not tried again when Python ends."""
+    with suppress(OSError):  # where it is no file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def fail(code: int, sentence: str, debug: bool) -> None:

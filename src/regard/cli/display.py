@@ -144,10 +144,10 @@ class TrainingScreen:
         )
 
     def speed(self, tokens_per_second: float) -> str:
-        """11,400 tokens/s (47 % of peak)"""
+        """11,400 tokens/s (47 % of peak); a peak that is passed was measured on a busy machine."""
         share = self.peak.share(tokens_per_second) if self.peak else None
         return f"{tokens_per_second:,.0f} tokens/s" + (
-            "" if share is None else f" ({100 * share:.0f} % of peak)"
+            "" if share is None or share > 1 else f" ({100 * share:.0f} % of peak)"
         )
 
     def step(self, report: "StepReport") -> None:
@@ -162,7 +162,12 @@ class TrainingScreen:
             self.live(report)
         elif time.monotonic() - self.spoke > PLAIN_SECONDS:
             self.spoke = time.monotonic()
-            self.line(f"step {report.step:,}: loss {self.loss:.3f}, {self.speed(self.rate)}")
+            steps = self.steps_of_run()
+            left = duration((steps - report.step) * report.tokens / self.rate)
+            self.line(
+                f"step {report.step:,} of {steps:,}: loss {self.loss:.3f}, "
+                f"{self.speed(self.rate)}, {left} left"
+            )
 
     def live(self, report: "StepReport") -> None:
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn

@@ -45,6 +45,7 @@ def embed(
     from regard.cli.display import results, say
     from regard.cli.translate import chunks, lines
     from regard.errors import RequestError
+    from regard.files import replacing
     from regard.text_tasks.embedder import ROWS_AT_ONCE, Embedder
 
     if out is not None and (tokens or out.suffix != ".npy"):
@@ -66,7 +67,8 @@ def embed(
             results(json.dumps({"text": text, "vector": vector.tolist()}, ensure_ascii=False))
     if out is not None and kept:
         table = np.concatenate(kept)
-        np.save(out, table, allow_pickle=False)
+        with replacing(out) as temporary:
+            np.save(temporary, table, allow_pickle=False)
         say(f"Wrote {len(table):,} vectors of {table.shape[1]} numbers to {out}")
 
 

@@ -52,9 +52,11 @@ def evaluate_data(
         case _:
             found = score_language_model(run, files)
     if picture is not None:
+        from regard.files import replacing
         from regard.inspect.confusion import save_confusion
 
-        save_confusion(found.labels, found.confusion, picture)
+        with replacing(picture) as temporary:
+            save_confusion(found.labels, found.confusion, temporary)
         say(f"Wrote {picture}")
     if as_json:
         results(json.dumps(facts(files, found), indent=2, ensure_ascii=False))

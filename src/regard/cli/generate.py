@@ -33,7 +33,7 @@ def generate(
     max_tokens
         The most tokens to write.
     temperature
-        Below 1 is bolder, above 1 more varied; 0 takes the likeliest token each time.
+        Below 1 is more cautious, above 1 more varied; 0 takes the likeliest token each time.
     top_k
         Draw from the k likeliest tokens; 0 from all.
     top_p
@@ -50,12 +50,13 @@ def generate(
     from dataclasses import asdict
 
     from regard.cli.display import results
+    from regard.cli.translate import whole_lines
     from regard.text_tasks.writer import Writer, Writing
 
     writing = Writing(max_tokens, temperature, top_k, top_p, seed)
     writer = Writer.load(run, device)
     if not prompt and not sys.stdin.isatty():
-        prompt = sys.stdin.read()
+        prompt = "".join(whole_lines()).replace("\r\n", "\n")
     if as_json:
         text = writer.generate(prompt, writing)
         results(json.dumps({"prompt": prompt, "text": text, **asdict(writing)}, ensure_ascii=False))

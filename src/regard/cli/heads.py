@@ -132,7 +132,7 @@ def bench_of(run: "Run", sentences: int, how: "How") -> "Bench":
     from regard.training.held_out import held_out_pairs
     from regard.training.prepare import bounds, fitting
 
-    recipe, tokenizers = run.recipe(), run.tokenizers()
+    recipe, tokenizers = run.recipe_for("translation"), run.tokenizers()
     model = run.model(tokenizers)
     if not heads_of(model):
         raise RequestError(f"{run.folder}: this model has no attention, so no heads to switch off")

@@ -118,7 +118,7 @@ def alignment(
 
     check_sentences(sentences)
     opened = Run.open(run)
-    recipe, tokenizers = opened.recipe(), opened.tokenizers()
+    recipe, tokenizers = opened.recipe_for("translation"), opened.tokenizers()
     model = opened.model(tokenizers)
     say("Aligning words by IBM Model 1, then by every head …")
     found = find_aligners(recipe, model, tokenizers, held_out_pairs(recipe), sentences)

@@ -25,7 +25,7 @@ def prune(run: Path, /, *, keep: str, out: Path, sentences: int = 100) -> None:
     sentences
         How many validation sentences to measure on.
     """
-    from regard.checkpoint import Run, num_parameters
+    from regard.checkpoint import Run, commands_for, num_parameters
     from regard.cli.display import say
     from regard.cli.heads import measured
     from regard.errors import RequestError, RunError
@@ -33,7 +33,7 @@ def prune(run: Path, /, *, keep: str, out: Path, sentences: int = 100) -> None:
     from regard.inspect.pruning import without_heads
 
     old, new = Run.open(run), Run(out)
-    recipe, tokenizers = old.recipe(), old.tokenizers()
+    recipe, tokenizers = old.recipe_for("translation"), old.tokenizers()
     if recipe.model.kind != "transformer":
         raise RequestError(
             f"{run}: a {recipe.model.kind} model has no heads to remove; name a Transformer"
@@ -65,7 +65,7 @@ def prune(run: Path, /, *, keep: str, out: Path, sentences: int = 100) -> None:
     facts = {"parameters": after, "pruned_from": str(run), "heads": wanted}
     new.save_info({**{key: value for key, value in info.items() if key != "format"}, **facts})
     say(f"Wrote {out}: {wanted} of {count} heads, {after:,} of {before:,} parameters.")
-    say(f"Compare: regard evaluate {out}")
+    say(f"Compare: {commands_for('translation', out)[1]}")
 
 
 def number_of(keep: str, count: int, layers: int) -> int:

@@ -2,7 +2,6 @@
 
 import json
 import math
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -31,11 +30,12 @@ def score(
         cpu, cuda, mps or auto.
     """
     from regard.cli.display import results
+    from regard.cli.translate import whole_lines
     from regard.errors import RequestError
     from regard.text_tasks.writer import Writer
 
     writer = Writer.load(run, device)
-    for text in texts or (sys.stdin.read(),):
+    for text in texts or ("".join(whole_lines()).replace("\r\n", "\n"),):
         scored = writer.score(text)
         if not scored:
             raise RequestError("the text to score is empty; give some words or lines")

@@ -138,11 +138,16 @@ def translate(
 
 def lines() -> Iterator[str]:
     """Lines of standard input, split at newlines only: output line i answers input line i."""
+    return (line.rstrip("\r\n") for line in whole_lines())
+
+
+def whole_lines() -> Iterator[str]:
+    """Lines of standard input with their ends."""
     from regard.errors import DataError
 
     for number, line in enumerate(sys.stdin.buffer, start=1):
         try:
-            yield line.rstrip(b"\r\n").decode()
+            yield line.decode()
         except UnicodeDecodeError as error:
             raise DataError(
                 f"standard input:{number}: not valid UTF-8 (byte 0x{line[error.start]:02x}); "

@@ -54,7 +54,13 @@ def _columns(path: Path, label: str | int) -> Iterator[Labelled]:
                 f"{place}: {len(columns)} columns, the first line has {count}; "
                 "write label, tab, text, without tabs in the text"
             )
-        yield Labelled((columns[text_at],), (columns[label_at].strip(),), place)
+        yield Labelled((columns[text_at],), (_told(columns[label_at].strip(), place),), place)
+
+
+def _told(label: str, place: str) -> str:
+    if not label:
+        raise DataError(f"{place}: the label is empty; write one, or remove the line")
+    return label
 
 
 def column_names(columns: Sequence[str]) -> list[str]:
@@ -108,7 +114,7 @@ def _objects(path: Path, key: str) -> Iterator[Labelled]:
             raise DataError(f"{place}: not valid JSON; write one object on each line") from None
         match entry:
             case {"text": str(text)} if isinstance(entry.get(key), str | int):
-                yield Labelled((text,), (str(entry[key]),), place)
+                yield Labelled((text,), (_told(str(entry[key]), place),), place)
             case _:
                 raise DataError(f'{place}: no "text" and "{key}" in the object; rename the keys')
 
@@ -123,15 +129,22 @@ def read_tagged(paths: Sequence[Path], label: str | int = "") -> Iterator[Labell
     for path in paths:
         words: list[str] = []
         labels: list[str] = []
-        begun = ""
+        begun, count = "", 0
         for line, place in lines(path):
             if not line.strip():
                 if words:
                     yield Labelled(tuple(words), tuple(labels), begun)
                 words, labels = [], []
                 continue
-            found = _word(line, kind_of(path) == ".conllu", label, place)
+            columns = line.split("\t") if "\t" in line else line.split()
+            found = _word(columns, kind_of(path) == ".conllu", label, place)
             if found is not None:
+                count = count or len(columns)
+                if len(columns) != count and not isinstance(label, int):
+                    raise DataError(
+                        f"{place}: {len(columns)} columns, the first word has {count}; write as "
+                        "many for each, or number the label's with --set data.label"
+                    )
                 begun = begun if words else place
                 words.append(found[0])
                 labels.append(found[1])
@@ -139,9 +152,8 @@ def read_tagged(paths: Sequence[Path], label: str | int = "") -> Iterator[Labell
             yield Labelled(tuple(words), tuple(labels), begun)
 
 
-def _word(line: str, conllu: bool, label: str | int, place: str) -> tuple[str, str] | None:
+def _word(columns: list[str], conllu: bool, label: str | int, place: str) -> tuple[str, str] | None:
     """A word and its label; None for a line that is a comment or stands for several words."""
-    columns = line.split("\t") if "\t" in line else line.split()
     if not conllu:
         if columns[0] == DOCUMENT_START:
             return None
@@ -150,8 +162,8 @@ def _word(line: str, conllu: bool, label: str | int, place: str) -> tuple[str, s
         if isinstance(label, str) and label:
             raise DataError(f"{place}: the columns have no names; give data.label a number instead")
         at = _numbered(columns, label, place) if isinstance(label, int) else len(columns) - 1
-        return columns[0], columns[at]
-    if line.startswith("#") or not columns[0].isdecimal():
+        return columns[0], _told(columns[at], place)
+    if not columns[0].isdecimal():
         return None
     if len(columns) != 10:
         raise DataError(f"{place}: {len(columns)} columns; a line of CoNLL-U has 10")

@@ -3,6 +3,7 @@
 Only JSON and safetensors are read and written; nothing is fetched and nothing in a folder runs.
 """
 
+import errno
 import json
 import re
 from collections.abc import Mapping
@@ -54,7 +55,10 @@ def export_run(folder: Path, out: Path) -> None:
         for name, tensor in to_theirs(recipe.model, weights(model)).items()
     }
     with new_folder(out) as scratch:
-        save_file(tensors, scratch / "model.safetensors", {"format": "pt"})
+        try:
+            save_file(tensors, scratch / "model.safetensors", {"format": "pt"})
+        except SafetensorError as error:
+            raise OSError(errno.EIO, str(error)) from None
         (scratch / "model.safetensors").chmod(0o666 & ~UMASK)
         write_json(scratch / "config.json", config)
         write_json(scratch / "generation_config.json", generation(recipe, tokenizers))

@@ -110,7 +110,7 @@ class Tokenizer:
         normalised = sample(texts)
         for place, text in enumerate(normalised):  # in place: there may be half a million
             normalised[place] = blank.normalise(text)
-        if not any(normalised):
+        if not any(map(str.strip, normalised)):
             raise DataError("tokenizer: the training texts are empty; give some text to learn from")
         model = _LEARN[kind](normalised, vocabulary_size - len(RESERVED), verbatim)
         return cls({**framed, "model": model})
@@ -159,6 +159,16 @@ class Tokenizer:
         normaliser = self._library.normalizer
         mended = scalar_values(text)
         return mended if normaliser is None else str(normaliser.normalize_str(mended))
+
+    @property
+    def lower_cases(self) -> bool:
+        """Whether capitals are lost."""
+        return self.normalise("A") == "a"
+
+    @property
+    def keeps_lines(self) -> bool:
+        """Whether it is for running text; others make one line of everything."""
+        return "\n" in self.decode(self.encode("a\nb"))
 
     def encode(self, text: str) -> list[int]:
         return self.encode_batch([text])[0]
@@ -226,7 +236,7 @@ class Tokenizers(NamedTuple):
     @classmethod
     def load(cls, folder: Path) -> Tokenizers:
         joint = folder / "tokenizer.json"
-        if joint.exists():
+        if joint.exists() or not (folder / "source.tokenizer.json").exists():
             tokenizer = Tokenizer.load(joint)
             return cls(tokenizer, tokenizer)
         return cls(

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from regard.checkpoint import Run
-from regard.errors import RecipeError, RunError
+from regard.errors import RecipeError
 from regard.files import read_tensors
 from regard.recipe import MODELS, Recipe, parse
 from regard.text.tokenizer import Tokenizer
@@ -62,7 +62,7 @@ def take_weights(model: nn.Module, folder: str) -> None:
             parameter.copy_(found)
         elif not plain.startswith(OWN):
             what = "it has none" if found is None else f"there it is {tuple(found.shape)}"
-            raise RunError(
+            raise RecipeError(
                 f"{path}: {plain} is {tuple(parameter.shape)} in the recipe's model, {what}; "
                 "leave [model] out of the recipe to take the run's"
             )

@@ -99,7 +99,10 @@ def encode(
     """The labels, the tokenizer unless there is one, and both parts as ids on disk."""
     yield Note("Reading the labelled text …")
     split = LabelSplit.of(recipe)
-    labels = labels_of(split)
+    learned, labels = labels_of(split)
+    if unseen := [label for label in labels if label not in learned]:
+        shown = ", ".join(unseen[:8]) + ", …" * (len(unseen) > 8)
+        yield Note(f"only in the validation data, so never learned: {shown}", warning=True)
     save_labels(run, labels)
     if tokenizer is None:
         yield Note("Learning the vocabulary …")
@@ -125,8 +128,8 @@ def encode(
     return tokenizer
 
 
-def labels_of(split: LabelSplit) -> list[str]:
-    """All that occur, in the order of the alphabet."""
+def labels_of(split: LabelSplit) -> tuple[set[str], list[str]]:
+    """Those to learn, and all that occur, in the order of the alphabet."""
     found: set[str] = set()
     for example in split.train():
         found.update(example.labels)
@@ -135,18 +138,26 @@ def labels_of(split: LabelSplit) -> list[str]:
                 f"{example.place}: more than {MOST_LABELS:,} labels; "
                 "name the column that holds them with --set data.label"
             )
+    learned = set(found)
     for example in split.valid():
         found.update(example.labels)
     if len(found) < 2:
         raise DataError(
-            f"the data has {len(found)} labels, and at least 2 are needed to tell apart"
+            f"{split.data.paths('train')[0]}: {len(found)} labels ({', '.join(found) or 'none'}), "
+            "and at least 2 are needed to tell apart; give examples of both, or name the column "
+            "that holds them with --set data.label"
+        )
+    if not learned:
+        raise DataError(
+            "everything was held out for validation; give more examples, or name validation files "
+            "with --valid"
         )
     if next(islice(split.valid(), 1), None) is None:
         raise DataError(
             "nothing was held out for validation; give more examples, raise data.held_out_share, "
             "or name validation files with --valid"
         )
-    return sorted(found)
+    return learned, sorted(found)
 
 
 def save_labels(run: Run, labels: list[str]) -> None:

@@ -16,7 +16,7 @@ from torch import nn
 
 from regard import machine, objectives
 from regard.checkpoint import Run
-from regard.errors import RunError
+from regard.errors import DataError, RecipeError, RunError
 from regard.models import build
 from regard.objectives import Loss
 from regard.recipe import Recipe
@@ -70,16 +70,23 @@ def training_run(recipe: Recipe, out: Path) -> Iterator[Event]:
         return
     processes = team.worthwhile(recipe.train)
     with run.lock() if team.leads_here() else nullcontext():
+        begun = run.recipe_path.exists() or run.has_tokenizers()
         if team.leads_here():
             run.sweep()
-            run.save_recipe(recipe)
             take_tokenizer(run, recipe)
-        with team.assembled(command(run), processes) as members:
-            events = train_together(run, recipe, members)
-            if members.leads:
-                yield from events
-            else:
-                deque(events, maxlen=0)
+            run.save_recipe(recipe)
+        try:
+            with team.assembled(command(run), processes) as members:
+                events = train_together(run, recipe, members)
+                if members.leads:
+                    yield from events
+                else:
+                    deque(events, maxlen=0)
+        except (DataError, RecipeError):
+            # Mended data and settings begin anew: with sizes, vocabulary and labels of their own.
+            if team.leads_here() and not begun and not run.checkpoints():
+                run.forget()
+            raise
 
 
 def command(run: Run) -> list[str]:

@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from regard.data.texts import count_characters, read_documents
 from regard.errors import RecipeError
-from regard.recipe import DataSection
+from regard.recipe import parse_data
 from regard.training.label_lesson import read_labelled
 from regard.training.prepare import corpus, survey
 
@@ -61,7 +61,7 @@ def suggest(
 
 
 def suggest_for_pairs(data: dict[str, Any], preset: Preset) -> tuple[dict[str, Any], list[str]]:
-    found = survey(corpus(DataSection.model_validate(data)))
+    found = survey(corpus(parse_data(data, "command line")))
     layers, d_model, d_ff, heads, vocabulary, dropout, epochs = next(
         row[1:] for row in TABLE if found.pairs <= row[0]
     )
@@ -116,7 +116,7 @@ def suggest_for_pairs(data: dict[str, Any], preset: Preset) -> tuple[dict[str, A
 
 
 def suggest_for_text(data: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    section = DataSection.model_validate(data)
+    section = parse_data(data, "command line")
     characters = count_characters(read_documents(section.paths("train")))
     layers, d_model, heads, context, dropout, passes = next(
         row[1:] for row in TEXTS if characters <= row[0]
@@ -169,7 +169,7 @@ def suggest_for_text(data: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
 
 
 def suggest_for_labels(data: dict[str, Any], task: str) -> tuple[dict[str, Any], list[str]]:
-    section = DataSection.model_validate(data)
+    section = parse_data(data, "command line")
     count = words = 0
     for example in read_labelled(task, section.paths("train"), section.label):
         count += 1

@@ -7,7 +7,7 @@ from regard import objectives
 from regard.checkpoint import Run
 from regard.data.stream import Memory, Stream, TextExamples, Windows, write_stream
 from regard.data.texts import after, count_characters, read_documents, up_to
-from regard.errors import DataError
+from regard.errors import DataError, RecipeError
 from regard.evaluate.running_text import HeldOutText
 from regard.models import RecurrentLanguageModelConfig
 from regard.recipe import DataSection, Recipe
@@ -71,6 +71,12 @@ def streams(
     """The tokenizer and both texts, made by this start or by an earlier one."""
     known = known_tokenizers(run, recipe)
     tokenizer = known.source if known else None
+    if verbatim and tokenizer and not tokenizer.keeps_lines and not run.checkpoints():
+        where = recipe.tokenizer.folder or recipe.train.from_run or run.folder
+        raise RecipeError(
+            f"{where}: its tokenizer loses line breaks, which a language model learns; take that "
+            "of a language model, or leave tokenizer.folder out to learn one"
+        )
     folder = run.training / "data"
     names = ("valid", "train")
     if tokenizer is None or not up_to_date(run, tokenizer):
