@@ -203,6 +203,17 @@ def test_heads_are_switched_off_in_translate(run: Path, capsys: pytest.CaptureFi
     assert "no such head" in failing([*command, "--heads-off", "cross.7"], capsys)
 
 
+@pytest.mark.parametrize("command", [["heads"], ["inspect", "alignment"]])
+def test_what_cannot_be_kept_is_shown_all_the_same(
+    command: list[str], run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (run / f"{command[-1]}.json").mkdir()  # a way to be refused that root feels, too
+    main([*command, str(run), "--sentences", "4"])
+    told = capsys.readouterr()
+    assert "cross" in told.out
+    assert "what was measured cannot be kept there" in " ".join(told.err.split())
+
+
 def test_heads_are_measured_once_and_removed(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

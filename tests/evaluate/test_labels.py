@@ -70,6 +70,15 @@ def test_the_temperature_that_is_fitted_lowers_the_loss_most() -> None:
     assert calibration_error(fitted, labels) < 3 < 15 < calibration_error(bold, labels)
 
 
+def test_a_few_right_answers_do_not_make_a_model_certain() -> None:
+    logits = torch.tensor([[1.0, 0.0], [0.0, 1.0]], dtype=torch.float64).repeat(5, 1)
+    labels = torch.tensor([0, 1] * 5)
+    few = fitted_temperature(logits, labels)
+    many = fitted_temperature(logits.repeat(1000, 1), labels.repeat(1000))
+    assert 0.2 < few < 1
+    assert many < few / 2
+
+
 def test_certainty_that_is_always_right_is_calibrated() -> None:
     probabilities = torch.eye(2, dtype=torch.float64)
     assert calibration_error(probabilities, torch.tensor([0, 1])) == 0.0

@@ -267,6 +267,19 @@ def test_the_commands(
     assert "use `regard classify" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("task", "flag"), [("classification", "labelled"), ("tagging", "tagged")])
+def test_files_on_the_command_line_go_with_a_run_to_begin_from(
+    task: str, flag: str, folder: Path, runs: dict[str, Path], tmp_path: Path
+) -> None:
+    masked = runs["masked-language-model"]
+    words = ["train", f"--{flag}", str(folder / FILES[task]), "--from", str(masked)]
+    for _ in range(2):  # the second time it finds what it has done
+        main([*words, "--out", str(tmp_path / "run"), "--set", "train.steps=8"])
+    found = Run(tmp_path / "run")
+    assert found.recipe().model == Run(masked).recipe().model
+    assert found.tokenizers().source.fingerprint == Run(masked).tokenizers().source.fingerprint
+
+
 @pytest.mark.parametrize("task", ["classification", "tagging", "masked-language-model"])
 def test_the_vocabulary_of_another_run_is_taken(
     task: str, folder: Path, runs: dict[str, Path], tmp_path: Path

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -114,13 +114,24 @@ def measured(run: "Run", sentences: int, how: "How", curve: bool) -> "Importance
     if found is None or (found.sentences, found.how) != (sentences, how):
         bench = bench_of(run, sentences, how)
         found = each_head(bench, sentences)
-        run.save_finding("heads", asdict(found))
+        keep(run, "heads", asdict(found))
     else:
         bench = None
     if curve and not found.curve:
         found = with_curve(bench or bench_of(run, sentences, how), found)
-        run.save_finding("heads", asdict(found))
+        keep(run, "heads", asdict(found))
     return found
+
+
+def keep(run: "Run", name: str, found: dict[str, Any]) -> None:
+    """In the run's folder, where that can be written to; what was measured is shown in any case."""
+    from regard.cli.display import say
+    from regard.errors import RunError
+
+    try:
+        run.save_finding(name, found)
+    except RunError:
+        say(f"{run.folder}: what was measured cannot be kept there")
 
 
 def bench_of(run: "Run", sentences: int, how: "How") -> "Bench":

@@ -1,6 +1,7 @@
 """regard inspect: measurements of what goes on inside trained models."""
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -111,7 +112,8 @@ def alignment(
     from regard.checkpoint import Run
     from regard.cli.checks import check_sentences
     from regard.cli.display import results, say
-    from regard.errors import RequestError
+    from regard.cli.heads import keep
+    from regard.errors import RequestError, RunError
     from regard.training import card
     from regard.training.alignment import find_aligners
     from regard.training.held_out import held_out_pairs
@@ -124,8 +126,9 @@ def alignment(
     found = find_aligners(recipe, model, tokenizers, held_out_pairs(recipe), sentences)
     if found is None:
         raise RequestError(f"{run}: this model attends to no source; train one that does")
-    opened.save_finding("alignment", asdict(found))
-    card.name_aligners(opened, found)
+    keep(opened, "alignment", asdict(found))
+    with suppress(RunError):
+        card.name_aligners(opened, found)
     if as_json:
         results(json.dumps(asdict(found), indent=2))
         return

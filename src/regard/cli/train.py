@@ -163,11 +163,14 @@ def suggested(
 ) -> "Recipe":
     from regard.cli.display import say
     from regard.recipe import override, parse
-    from regard.training.sizes import suggest
+    from regard.training.sizes import suggest, suggest_from
 
     # What is asked for may change how the data is read.
-    asked = override({"task": task, "data": data}, settings)
-    values, reasons = suggest(asked["data"], task, preset)
+    asked = override({"task": task, "data": data, "train": {}}, settings)
+    if from_run := asked["train"].get("from_run"):
+        values, reasons = suggest_from(from_run, asked["data"], task)
+    else:
+        values, reasons = suggest(asked["data"], task, preset)
     for reason in reasons:
         say(f"  {reason}")
     return parse(override({"task": task, **values}, settings), "command line")

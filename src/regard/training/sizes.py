@@ -2,6 +2,7 @@
 
 from typing import Any, Literal
 
+from regard.checkpoint import Run
 from regard.data.texts import count_characters, read_documents
 from regard.errors import RecipeError
 from regard.recipe import parse_data
@@ -33,6 +34,9 @@ PIECES_PAY_FROM = 3_000_000
 # piece, so it is the decoder's depth that translating waits for (Kasai et al. 2021).
 Preset = Literal["standard", "fast"]
 
+# The learning rate of a model that has learned before.
+RATE_FROM_RUN = 5e-4
+
 
 def fast_layers(
     encoder_layers: int, decoder_layers: int, d_model: int, d_ff: int
@@ -41,6 +45,21 @@ def fast_layers(
     encoder_layer = 4 * d_model**2 + 2 * d_model * d_ff
     decoder_layer = encoder_layer + 4 * d_model**2
     return encoder_layers + (decoder_layers - 1) * decoder_layer // encoder_layer, 1
+
+
+def suggest_from(
+    from_run: str, data: dict[str, Any], task: str
+) -> tuple[dict[str, Any], list[str]]:
+    """The same for what begins with the model and the tokenizer of a run."""
+    values, reasons = suggest(data, task)
+    values.pop("model")
+    values.pop("tokenizer")
+    values["train"]["learning_rate"] = RATE_FROM_RUN
+    positions = getattr(Run.open(from_run).recipe().model, "max_positions", None)
+    for name in {"max_length", "context"} & values["data"].keys():
+        values["data"][name] = min(values["data"][name], positions or values["data"][name])
+    kept = f"the model and tokenizer of {from_run}, learning slowly, so that what it knows stays"
+    return values, [reasons[0], kept, reasons[-1]]
 
 
 def suggest(
