@@ -1,7 +1,10 @@
 """Keys, allowances, suggestions and downloads, each for itself."""
 
+import asyncio
+import gc
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +15,8 @@ from regard.serve.files import Downloads, read_text, translated_name
 from regard.serve.keys import Keys
 from regard.serve.limits import Rates, network
 from regard.serve.memory import Memory
+from regard.serve.metrics import Metrics
+from regard.serve.outermost import Outermost
 from regard.serve.refusal import Refusal
 
 
@@ -181,3 +186,24 @@ def test_a_file_that_cannot_be_read_is_refused(name: str, data: bytes, complaint
     with pytest.raises(Refusal, match=complaint):
         read_text(name, data)
     assert read_text("A.HTML", b"\xef\xbb\xbf<p>") == ("<p>", True)
+
+
+def test_a_refusal_leaves_nothing_to_collect() -> None:
+    """A traceback that holds its own frame would wait for the collector, who stops everyone."""
+
+    async def refusing(scope: Any, receive: Any, send: Any) -> None:
+        raise Refusal(503, "the server is busy; try again", 1)
+
+    async def nothing(*message: Any) -> None:
+        return None
+
+    app = Outermost(refusing, Metrics(), None)
+    scope = {"type": "http", "method": "POST", "path": "/translate", "headers": []}
+    gc.collect()
+    gc.disable()
+    try:
+        asyncio.run(app(scope, nothing, nothing))  # type: ignore[arg-type]
+        left = [each for each in gc.get_objects() if type(each) is Refusal]
+    finally:
+        gc.enable()
+    assert not left

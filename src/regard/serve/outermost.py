@@ -96,7 +96,7 @@ class Outermost:
                 await self._app(scope, receive, noting)
             return
         except Refusal as error:
-            refusal = error
+            refusal = error.with_traceback(None)  # which would hold this frame, and the frame it
         except HTTPException as error:
             refusal = Refusal(error.status_code, str(error.detail))
         except TimeoutError:
