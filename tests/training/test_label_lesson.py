@@ -280,6 +280,17 @@ def test_files_on_the_command_line_go_with_a_run_to_begin_from(
     assert found.tokenizers().source.fingerprint == Run(masked).tokenizers().source.fingerprint
 
 
+def test_a_preset_has_no_say_in_the_shape_of_another_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("a.xx", "a.yy"):
+        (tmp_path / name).write_text("one two\n")
+    pairs = [str(tmp_path / name) for name in ("a.xx", "a.yy")]
+    with pytest.raises(SystemExit):
+        main(["train", "--pairs", *pairs, "--preset", "fast", "--from", "runs/other"])
+    assert "--from takes the run's own shape" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("task", ["classification", "tagging", "masked-language-model"])
 def test_the_vocabulary_of_another_run_is_taken(
     task: str, folder: Path, runs: dict[str, Path], tmp_path: Path

@@ -129,7 +129,7 @@ def choose(
         return parse(override(values, settings), "command line"), out
     if preset and wanted != "translation":
         raise RecipeError(f"--preset {preset}: belongs to --pairs; leave it out for a {wanted}")
-    return suggested(wanted, data, settings, preset or "standard"), out
+    return suggested(wanted, data, settings, preset), out
 
 
 def task_of(found: str, asked: str | None) -> str:
@@ -159,18 +159,21 @@ def data_of(task: str, files: tuple[Path, ...], flags: DataFlags) -> tuple[dict[
 
 
 def suggested(
-    task: str, data: dict[str, Any], settings: tuple[str, ...], preset: "Preset"
+    task: str, data: dict[str, Any], settings: tuple[str, ...], preset: "Preset | None"
 ) -> "Recipe":
     from regard.cli.display import say
+    from regard.errors import RecipeError
     from regard.recipe import override, parse
     from regard.training.sizes import suggest, suggest_from
 
     # What is asked for may change how the data is read.
     asked = override({"task": task, "data": data, "train": {}}, settings)
     if from_run := asked["train"].get("from_run"):
+        if preset:
+            raise RecipeError(f"--preset {preset}: --from takes the run's own shape; leave one out")
         values, reasons = suggest_from(from_run, asked["data"], task)
     else:
-        values, reasons = suggest(asked["data"], task, preset)
+        values, reasons = suggest(asked["data"], task, preset or "standard")
     for reason in reasons:
         say(f"  {reason}")
     return parse(override({"task": task, **values}, settings), "command line")
