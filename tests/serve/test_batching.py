@@ -110,6 +110,24 @@ def test_a_long_text_does_not_keep_a_short_one_waiting() -> None:
         assert len(echo.batches) == 11
 
 
+def test_a_batch_is_of_a_length_with_the_one_that_waited_longest() -> None:
+    with batching(together=3) as (batcher, echo):
+
+        async def work() -> Any:
+            echo.may_go.clear()
+            first = asyncio.create_task(batcher.best(echo, ["first"], SEARCH))
+            await until(echo.began.is_set)
+            rest = []
+            for length in (20, 3, 22, 2, 40, 19):
+                rest.append(asyncio.create_task(batcher.best(echo, ["x" * length], SEARCH)))
+                await until(lambda: batcher.waiting == len(rest))
+            echo.may_go.set()
+            return await asyncio.gather(first, *rest)
+
+        run(work)
+        assert [list(map(len, each)) for each in echo.batches[1:]] == [[20, 19, 22], [3, 2, 40]]
+
+
 def test_other_searches_have_other_batches() -> None:
     with batching() as (batcher, echo):
 

@@ -56,6 +56,10 @@ class Job:
     def left(self) -> int:
         return len(self.sentences) - self.taken
 
+    @property
+    def next_length(self) -> int:
+        return len(self.sentences[self.taken])
+
     def fits(self, other: "Job") -> bool:
         """Whether both can be in a batch."""
         return self is other or (
@@ -199,7 +203,11 @@ class Batcher:
             room = min(self._most_together, max(1, MOST_HYPOTHESES // first.search.beam_size))
             if not first.alone:  # which is cut the same way whoever else waits
                 room = min(room, math.ceil(self.waiting / len(self._threads)))
-            asking = [job for job in self._jobs if job.fits(first)]
+            # Sentences of a length with the one that has waited longest: they end together.
+            asking = sorted(
+                (job for job in self._jobs if job.fits(first)),
+                key=lambda job: abs(job.next_length - first.next_length),
+            )
             batch: list[tuple[Job, int]] = []
             while asking and len(batch) < room:
                 asking = asking[: room - len(batch)]
