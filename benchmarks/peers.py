@@ -39,12 +39,9 @@ def hugging_face(ours: "Transformer") -> "HuggingFace":
     config, vocabulary = ours.config, ours.output.out_features
     pre = config.norm == "pre"
     try:
-        values = settings.marian(
-            config.model_copy(update={"norm": "post"}), vocabulary, vocabulary, Specials()
-        )
+        values = settings.marian(config, vocabulary, vocabulary, Specials())
     except RequestError as error:
         raise SystemExit(str(error)) from None
-    values = {**values, "model_type": "pegasus" if pre else "marian"}
     theirs: HuggingFace = (PegasusForConditionalGeneration if pre else MarianMTModel)(
         (PegasusConfig if pre else MarianConfig)(**values)
     )

@@ -44,7 +44,7 @@ def randomise(model: Any, seed: int = 1) -> None:
                 parameter.normal_(mean=float(gain), std=0.25)
 
 
-def make_run(folder: Path, task: str, **choices: Any) -> Path:
+def make_run(folder: Path, task: str, seed: int = 1, **choices: Any) -> Path:
     separate = choices.get("tied_embeddings", "all") in ("output", "none")
     values = {
         "task": task,
@@ -58,7 +58,7 @@ def make_run(folder: Path, task: str, **choices: Any) -> Path:
     target = Tokenizer.train([*SENTENCES, "zebras"], vocabulary_size=320) if separate else source
     tokenizers = Tokenizers(source, target)
     model = build(recipe.model, len(source), len(target))
-    randomise(model)
+    randomise(model, seed)
     folder.mkdir(parents=True)
     run = Run(folder)
     run.save_recipe(recipe)
@@ -111,11 +111,24 @@ def assert_same_translations(run: Path, theirs: Any, tokenizer: Any) -> None:
         assert tokens[:12] == said
 
 
-@pytest.mark.parametrize("tied", ["all", "output"])
-def test_a_translator_goes_to_marian_and_back(tmp_path: Path, tied: str) -> None:
-    run, out = make_run(tmp_path / "run", "translation", tied_embeddings=tied), tmp_path / "out"
+@pytest.mark.parametrize(
+    ("norm", "tied", "theirs_is"),
+    [
+        ("post", "all", "MarianMTModel"),
+        ("post", "output", "MarianMTModel"),
+        ("pre", "all", "PegasusForConditionalGeneration"),
+    ],
+)
+def test_a_translator_goes_to_marian_or_pegasus_and_back(
+    tmp_path: Path, norm: str, tied: str, theirs_is: str
+) -> None:
+    # With this seed all three say something.
+    run = make_run(tmp_path / "run", "translation", seed=6, norm=norm, tied_embeddings=tied)
+    out = tmp_path / "out"
     main(["export", str(run), "--to", "huggingface", str(out)])
-    theirs = transformers.MarianMTModel.from_pretrained(out)
+    assert f'model = {theirs_is}.from_pretrained("out")' in (out / "README.md").read_text()
+    theirs = transformers.AutoModelForSeq2SeqLM.from_pretrained(out)
+    assert type(theirs).__name__ == theirs_is
     tokenizer = transformers.AutoTokenizer.from_pretrained(out)
     assert_same_translations(run, theirs, tokenizer)
     target = transformers.AutoTokenizer.from_pretrained(out / "target" if tied == "output" else out)
@@ -447,10 +460,16 @@ def test_a_folder_that_cannot_be_read_is_refused_in_a_sentence(
 def test_commands_say_what_they_cannot_do(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run = make_run(tmp_path / "run", "translation", norm="pre")
+    run = make_run(tmp_path / "run", "translation", normalisation="rms")
     out = str(tmp_path / "out")
     for arguments, complaint in {
-        ("export", str(run), "--to", "huggingface", out): 'Marian has no model.norm = "pre"',
+        (
+            "export",
+            str(run),
+            "--to",
+            "huggingface",
+            out,
+        ): 'Marian has no model.normalisation = "rms"',
         ("export", str(run), "--to", "huggingface", out, "--int8"): "--int8 is for ctranslate2",
         ("export", str(run), "--to", "huggingface", str(run)): "is there already and not empty",
         ("import", str(tmp_path / "no"), "--out", out): "no such folder",

@@ -16,6 +16,8 @@ from transformers import (
     GPT2LMHeadModel,
     MarianConfig,
     MarianMTModel,
+    PegasusConfig,
+    PegasusForConditionalGeneration,
 )
 
 from regard.data.batch import batch_pairs
@@ -62,15 +64,27 @@ def ids(*shape: int) -> Tensor:
     return torch.randint(4, VOCABULARY, shape, generator=torch.Generator().manual_seed(1))
 
 
-@pytest.mark.parametrize("tied", ["all", "output", "none"])
+@pytest.mark.parametrize(
+    ("family", "norm", "tied"),
+    [
+        ((MarianMTModel, MarianConfig), "post", "all"),
+        ((MarianMTModel, MarianConfig), "post", "output"),
+        ((MarianMTModel, MarianConfig), "post", "none"),
+        ((PegasusForConditionalGeneration, PegasusConfig), "pre", "all"),
+    ],
+)
 @pytest.mark.parametrize("activation", ["relu", "gelu", "gelu_tanh"])
 @torch.no_grad()
-def test_marian_says_what_the_transformer_says(tied: str, activation: str) -> None:
+def test_marian_and_pegasus_say_what_the_transformer_says(
+    family: Any, norm: str, tied: str, activation: str
+) -> None:
+    their_model, their_config = family
     config = transformer.TransformerConfig.model_validate(
         {
             **SIZES,
             "encoder_layers": 2,
             "decoder_layers": 3,
+            "norm": norm,
             "tied_embeddings": tied,
             "activation": activation,
         }
@@ -78,7 +92,7 @@ def test_marian_says_what_the_transformer_says(tied: str, activation: str) -> No
     source = VOCABULARY if tied == "all" else VOCABULARY + 5
     ours = randomised(transformer.Transformer(config, source, VOCABULARY))
     values = settings.marian(config, source, VOCABULARY, Specials())
-    theirs = loaded(MarianMTModel(MarianConfig(**values)), config, ours)
+    theirs = loaded(their_model(their_config(**values)), config, ours)
     batch = batch_pairs([[5, 9, 12, 7, 7, 21, 3], [8, 3]], [[6, 6, 13, 3], [20, 9, 4, 17, 8, 3]])
     logits = theirs(
         input_ids=batch.source, attention_mask=batch.source_mask, decoder_input_ids=batch.target
@@ -154,7 +168,6 @@ def state(model: Any) -> dict[str, Tensor]:
 
 def impossible() -> Iterator[Any]:
     for key, value in {
-        "norm": "pre",
         "normalisation": "rms",
         "positions": "learned",
         "activation": "swiglu",
@@ -163,6 +176,10 @@ def impossible() -> Iterator[Any]:
         yield pytest.param(
             settings.marian, config, (9, 9), f'Marian has no model.{key} = "{value}"'
         )
+    config = transformer.TransformerConfig(**SIZES, norm="pre", tied_embeddings="output")
+    yield pytest.param(
+        settings.marian, config, (9, 9), 'Pegasus has no model.tied_embeddings = "output"'
+    )
     config = gpt.GPTConfig(**SIZES, positions="rotary")
     yield pytest.param(settings.gpt2, config, (9,), "GPT-2 has no model.positions")
 
@@ -184,6 +201,11 @@ def test_what_they_cannot_express_is_refused(
             settings.from_marian,
             {"scale_embedding": True, "decoder_ffn_dim": 5},
             "decoder_ffn_dim is 5; regard's model has only 4096",
+        ),
+        (
+            settings.from_marian,
+            {"model_type": "pegasus", "scale_embedding": True, "normalize_before": False},
+            "normalize_before is False; regard's model has only True",
         ),
         (settings.from_gpt2, {"activation_function": "swish"}, "activation_function is 'swish'"),
         (settings.from_gpt2, {"n_layer": -1}, "n_layer is -1; a whole number"),

@@ -17,7 +17,7 @@ def export(
         The folder to write; it must not exist or be empty.
     to
         ctranslate2: weights, vocabularies, our tokenizer and regard.json.
-        huggingface: what transformers loads with from_pretrained, as Marian, GPT-2 or BERT.
+        huggingface: for from_pretrained of transformers, as Marian, Pegasus, GPT-2 or BERT.
     int8
         For ctranslate2, weights as whole numbers of eight bits: a quarter of the size.
     """

@@ -4,7 +4,7 @@ from pathlib import Path
 
 
 def import_run(folder: Path, /, *, out: Path) -> None:
-    """Make a run of a model that Hugging Face's transformers saved: Marian, GPT-2 or BERT.
+    """Make a run of a model that Hugging Face's transformers saved: Marian, Pegasus, GPT-2 or BERT.
 
     Reads config.json, model.safetensors and tokenizer.json. Fetches nothing, runs nothing.
 

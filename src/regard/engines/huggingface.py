@@ -19,15 +19,22 @@ from torch import Tensor
 from regard.checkpoint import Run, weights
 from regard.engines import settings as theirs
 from regard.engines.folders import new_folder
-from regard.engines.renaming import to_ours, to_theirs
+from regard.engines.renaming import stream_order, to_ours, to_theirs
 from regard.engines.settings import Settings
 from regard.engines.vocabulary import read_tokenizers, tokenizer_files
 from regard.errors import RequestError, RunError
 from regard.files import HEADER_BYTES, UMASK
+from regard.layers.positions import sinusoids
+from regard.models import ModelConfig
 from regard.recipe import Recipe, parse
 from regard.text.tokenizer import Tokenizers
 
-TASKS = {"marian": "translation", "gpt2": "language-model", "bert": "masked-language-model"}
+TASKS = {
+    "marian": "translation",
+    "pegasus": "translation",
+    "gpt2": "language-model",
+    "bert": "masked-language-model",
+}
 # What a file may hold beside the weights: tables that follow from the sizes.
 BESIDE = re.compile(
     r"model\.(en|de)coder\.embed_positions\.weight|.*\.attn\.(masked_)?bias"
@@ -46,7 +53,7 @@ def export_run(folder: Path, out: Path) -> None:
     if recipe.task not in TASKS.values():
         raise RequestError(
             f"{folder}: a run for {recipe.task} has no place at Hugging Face; "
-            f"{', '.join(TASKS.values())} have"
+            f"{', '.join(dict.fromkeys(TASKS.values()))} have"
         )
     config = configuration(recipe, tokenizers)
     model = run.network(len(tokenizers.source), len(tokenizers.target))
@@ -54,6 +61,8 @@ def export_run(folder: Path, out: Path) -> None:
         name: tensor.contiguous()
         for name, tensor in to_theirs(recipe.model, weights(model)).items()
     }
+    if config["model_type"] == "pegasus":
+        tensors |= positions(recipe.model, config["max_position_embeddings"])
     with new_folder(out) as scratch:
         try:
             save_file(tensors, scratch / "model.safetensors", {"format": "pt"})
@@ -69,7 +78,16 @@ def export_run(folder: Path, out: Path) -> None:
             (scratch / side).mkdir(exist_ok=True)
             for name, content in tokenizer_files(tokenizer, config).items():
                 write_json(scratch / side / name, content)
-        (scratch / "README.md").write_text(exported_card(folder.name, recipe), encoding="utf-8")
+        card = exported_card(out.resolve().name, folder.name, recipe, config)
+        (scratch / "README.md").write_text(card, encoding="utf-8")
+
+
+def positions(model: ModelConfig, count: int) -> dict[str, Tensor]:
+    """Tables that follow from a formula; Pegasus misses them aloud where a file leaves them out."""
+    table = sinusoids(count, model.d_model).float()[:, stream_order(model)]
+    return {
+        f"model.{side}.embed_positions.weight": table.clone() for side in ("encoder", "decoder")
+    }
 
 
 def configuration(recipe: Recipe, tokenizers: Tokenizers) -> dict[str, Any]:
@@ -104,14 +122,12 @@ def generation(recipe: Recipe, tokenizers: Tokenizers) -> dict[str, Any]:
     }
 
 
-def exported_card(name: str, recipe: Recipe) -> str:
-    classes = {"transformer": "MarianMTModel", "gpt": "GPT2LMHeadModel", "bert": "BertForMaskedLM"}
-    used = classes[recipe.model.kind]
-    if recipe.model.kind == "bert" and not recipe.model.masked_head:
-        used = "BertModel"
+def exported_card(name: str, run: str, recipe: Recipe, config: Mapping[str, Any]) -> str:
+    (used,) = config["architectures"]
     return f"""# {name}
 
-Exported by regard {version("regard")} from a run for {recipe.task}: {recipe.model.summary()}.
+Exported by regard {version("regard")} from the run {run} for {recipe.task}:
+{recipe.model.summary()}.
 
     from transformers import AutoTokenizer, {used}
     model = {used}.from_pretrained("{name}")
@@ -131,7 +147,7 @@ def import_run(folder: Path, out: Path) -> Recipe:
     settings = Settings(config, folder / "config.json")
     tensors = tidied(read_weights(folder), config, folder / "model.safetensors")
     match family:
-        case "marian":
+        case "marian" | "pegasus":
             model = theirs.from_marian(settings)
         case "gpt2":
             model = theirs.from_gpt2(settings)
@@ -139,7 +155,7 @@ def import_run(folder: Path, out: Path) -> Recipe:
             model = theirs.from_bert(settings, tensors)
     tokenizers = read_tokenizers(folder, settings, family)
     limits = {"max_length": min(512, settings.whole("max_position_embeddings", 1024))}
-    if family != "marian":
+    if TASKS[family] != "translation":
         limits = {"context": model["max_positions"], "max_length": model["max_positions"]}
     recipe = parse(
         {
@@ -260,7 +276,7 @@ def repeated(config: Mapping[str, Any]) -> dict[str, str]:
     """Names under which a file may repeat a tensor."""
     tied = config.get("tie_word_embeddings", True)
     match config["model_type"]:
-        case "marian" if config.get("share_encoder_decoder_embeddings", True):
+        case "marian" | "pegasus" if config.get("share_encoder_decoder_embeddings", True):
             inner = [f"model.{side}.embed_tokens.weight" for side in ("encoder", "decoder")]
             return dict.fromkeys([*inner, "lm_head.weight"], "model.shared.weight")
         case "marian" if tied:

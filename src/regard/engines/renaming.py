@@ -1,4 +1,4 @@
-"""Weights under Hugging Face's names: Marian, GPT-2 and BERT.
+"""Weights under Hugging Face's names: Marian, Pegasus, GPT-2 and BERT.
 
 One table a model says where each of our tensors goes. It is read in both directions, so what is
 written there comes back the same, bit for bit.
@@ -16,7 +16,7 @@ from regard.errors import RequestError, RunError
 if TYPE_CHECKING:
     from regard.models import BertConfig, GPTConfig, ModelConfig, TransformerConfig
 
-FAMILIES = {"transformer": "marian", "gpt": "gpt2", "bert": "bert"}
+KINDS = ("transformer", "gpt", "bert")
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ def entries(config: "ModelConfig") -> list[Entry]:
         case "bert":
             return list(bert_entries(config))
     raise RequestError(
-        f'Hugging Face: has no model of kind "{config.kind}"; it takes {" and ".join(FAMILIES)}'
+        f'Hugging Face: has no model of kind "{config.kind}"; it takes {" and ".join(KINDS)}'
     )
 
 

@@ -1,4 +1,4 @@
-"""Settings of Marian, GPT-2 and BERT: our [model] section as their config.json, and back."""
+"""Marian, Pegasus, GPT-2 and BERT: our [model] section as their config.json, and back."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -31,27 +31,32 @@ def require(family: str, config: Any, wanted: Mapping[str, tuple[str, ...]]) -> 
 def marian(
     config: "TransformerConfig", source_vocabulary: int, target_vocabulary: int, specials: Specials
 ) -> dict[str, Any]:
-    require(
-        "Marian",
-        config,
-        {
-            "norm": ("post",),
-            "normalisation": ("layer",),
-            "positions": ("sinusoidal",),
-            "activation": tuple(ACTIVATIONS),
-        },
-    )
+    """Pegasus is Marian with the norms before the layers, and with one vocabulary only."""
+    family = "Pegasus" if config.norm == "pre" else "Marian"
+    wanted: dict[str, tuple[str, ...]] = {
+        "normalisation": ("layer",),
+        "positions": ("sinusoidal",),
+        "activation": tuple(ACTIVATIONS),
+    }
+    if family == "Pegasus":
+        wanted["tied_embeddings"] = ("all",)
+    require(family, config, wanted)
     if config.pruned:
         raise RequestError(
-            "Hugging Face: Marian has as many heads in each layer, here some were removed; "
+            f"Hugging Face: {family} has as many heads in each layer, here some were removed; "
             "such a run cannot be exported there"
         )
-    return {
+    kind: dict[str, Any] = {
         "model_type": "marian",
         "architectures": ["MarianMTModel"],
-        "vocab_size": source_vocabulary,
         "decoder_vocab_size": target_vocabulary,
         "share_encoder_decoder_embeddings": config.tied_embeddings == "all",
+    }
+    if family == "Pegasus":
+        kind = {"model_type": "pegasus", "architectures": ["PegasusForConditionalGeneration"]}
+    return {
+        **kind,
+        "vocab_size": source_vocabulary,
         "tie_word_embeddings": config.tied_embeddings != "none",
         "d_model": config.d_model,
         "encoder_layers": config.encoder_layers,
@@ -167,6 +172,7 @@ class Settings:
 
 def from_marian(settings: Settings) -> dict[str, Any]:
     """Our [model] section; what is not said is as their configuration has it by default."""
+    pre = settings.values.get("model_type") == "pegasus"
     layers, heads = (
         settings.whole("encoder_layers", 12),
         settings.whole("encoder_attention_heads", 16),
@@ -178,9 +184,10 @@ def from_marian(settings: Settings) -> dict[str, Any]:
             "scale_embedding": True,
             "decoder_ffn_dim": d_ff,
             "decoder_attention_heads": heads,
-            "normalize_before": False,
+            "normalize_before": pre,
             "normalize_embedding": False,
-            "add_final_layer_norm": False,
+            "add_final_layer_norm": pre,
+            "static_position_embeddings": True,
         },
     )
     shared = settings.values.get("share_encoder_decoder_embeddings", True)
@@ -198,6 +205,7 @@ def from_marian(settings: Settings) -> dict[str, Any]:
         "attention_dropout": settings.number("attention_dropout", 0.0),
         "feed_forward_dropout": settings.number("activation_dropout", 0.0),
         "activation": settings.activation("activation_function", "gelu"),
+        "norm": "pre" if pre else "post",
         "tied_embeddings": "all" if shared else "output" if tied else "none",
     }
 

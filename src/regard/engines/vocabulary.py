@@ -13,6 +13,7 @@ from regard.text.tokenizer import SPECIALS, Specials, Tokenizer, Tokenizers
 # What stands around a text, for each type of model.
 AROUND = {
     "marian": ("text", "end"),
+    "pegasus": ("text", "end"),
     "gpt2": ("text",),
     "bert": ("start", "text", "end"),
 }
@@ -121,7 +122,7 @@ def special_ids(folder: Path, document: Any, settings: Settings, family: str) ->
     if end is None:
         raise RunError(f"{folder}: nothing says which piece ends a text; name its eos_token")
     start = found["start"] if found["start"] is not None else settings.identity("bos_token_id")
-    if family == "marian":
+    if family in ("marian", "pegasus"):
         start = settings.identity("decoder_start_token_id")
     pad = found["pad"] if found["pad"] is not None else settings.identity("pad_token_id")
     return Specials(
