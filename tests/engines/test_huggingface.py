@@ -127,8 +127,11 @@ def test_a_translator_goes_to_marian_or_pegasus_and_back(
     out = tmp_path / "out"
     main(["export", str(run), "--to", "huggingface", str(out)])
     assert f'model = {theirs_is}.from_pretrained("out")' in (out / "README.md").read_text()
-    theirs = transformers.AutoModelForSeq2SeqLM.from_pretrained(out)
+    theirs, loading = transformers.AutoModelForSeq2SeqLM.from_pretrained(
+        out, output_loading_info=True
+    )
     assert type(theirs).__name__ == theirs_is
+    assert not any(loading.values())  # neither missing nor unexpected
     tokenizer = transformers.AutoTokenizer.from_pretrained(out)
     assert_same_translations(run, theirs, tokenizer)
     target = transformers.AutoTokenizer.from_pretrained(out / "target" if tied == "output" else out)

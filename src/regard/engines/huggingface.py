@@ -24,8 +24,6 @@ from regard.engines.settings import Settings
 from regard.engines.vocabulary import read_tokenizers, tokenizer_files
 from regard.errors import RequestError, RunError
 from regard.files import HEADER_BYTES, UMASK
-from regard.layers.positions import sinusoids
-from regard.models import ModelConfig
 from regard.recipe import Recipe, parse
 from regard.text.tokenizer import Tokenizers
 
@@ -62,7 +60,7 @@ def export_run(folder: Path, out: Path) -> None:
         for name, tensor in to_theirs(recipe.model, weights(model)).items()
     }
     if config["model_type"] == "pegasus":
-        tensors |= positions(recipe.model, config["max_position_embeddings"])
+        tensors |= positions(model, config["max_position_embeddings"])
     with new_folder(out) as scratch:
         try:
             save_file(tensors, scratch / "model.safetensors", {"format": "pt"})
@@ -82,12 +80,11 @@ def export_run(folder: Path, out: Path) -> None:
         (scratch / "README.md").write_text(card, encoding="utf-8")
 
 
-def positions(model: ModelConfig, count: int) -> dict[str, Tensor]:
+def positions(model: Any, count: int) -> dict[str, Tensor]:
     """Tables that follow from a formula; Pegasus misses them aloud where a file leaves them out."""
-    table = sinusoids(count, model.d_model).float()[:, stream_order(model)]
-    return {
-        f"model.{side}.embed_positions.weight": table.clone() for side in ("encoder", "decoder")
-    }
+    table = model.positions(0, count, torch.empty(0))[:, stream_order(model.config)]
+    sides = ("encoder", "decoder")
+    return {f"model.{side}.embed_positions.weight": table.clone() for side in sides}
 
 
 def configuration(recipe: Recipe, tokenizers: Tokenizers) -> dict[str, Any]:
