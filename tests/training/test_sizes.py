@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from regard.checkpoint import num_parameters
+from regard.checkpoint import Run, num_parameters
 from regard.cli import main
 from regard.recipe import Recipe, parse, read
-from regard.training.sizes import fast_layers, suggest
+from regard.training.sizes import fast_layers, suggest, suggest_from
 
 RECIPES = Path(__file__).parent.parent.parent / "recipes"
 
@@ -47,3 +47,19 @@ def test_a_preset_is_for_pairs(corpus: Path, capsys: pytest.CaptureFixture[str])
     with pytest.raises(SystemExit):
         main(["train", str(RECIPES / "demo.toml"), "--preset", "fast"])
     assert "--preset belong to data on the command line" in capsys.readouterr().err
+
+
+def test_a_translator_that_goes_on_has_half_the_time_and_a_lower_rate(
+    corpus: Path, tmp_path: Path
+) -> None:
+    data = {"folder": str(corpus), "train": ["train.xx", "train.yy"]}
+    fresh = parse(suggest(data)[0], "test")
+    first = Run(tmp_path)
+    first.save_recipe(fresh)
+    first.save_model({}, step=1)
+    values, reasons = suggest_from(str(tmp_path), data, "translation")
+    assert not {"model", "tokenizer"} & values.keys()
+    train = values["train"]
+    assert train["steps"] == fresh.train.steps // 2
+    assert 0.2 < train["learning_rate"] / fresh.train.learning_rate < 0.5
+    assert any(str(tmp_path) in reason for reason in reasons)

@@ -34,10 +34,10 @@ PIECES_PAY_FROM = 3_000_000
 # piece, so it is the decoder's depth that translating waits for (Kasai et al. 2021).
 Preset = Literal["standard", "fast"]
 
-# The learning rate of a model that has learned before, times its width: 6.5e-5 for BERT's.
-RATE_FROM_RUN = 0.05
-# How much less it has to learn.
-SHORTER_FROM_RUN = 5
+# The learning rate of a model that has learned before, times its width: 6.5e-5 for BERT's; and by
+# what its time is divided. A translator must also learn other words, not only what to do with them.
+RATE_FROM_RUN, SHORTER_FROM_RUN = 0.05, 5
+RATE_OF_TRANSLATOR, SHORTER_OF_TRANSLATOR = 0.125, 2
 
 
 def fast_layers(
@@ -58,15 +58,18 @@ def suggest_from(
     values.pop("tokenizer")
     model = Run.open(from_run).recipe().model
     train = values["train"]
-    steps = max(100, train["steps"] // SHORTER_FROM_RUN)
+    rate, shorter = RATE_FROM_RUN, SHORTER_FROM_RUN
+    if task == "translation":
+        rate, shorter = RATE_OF_TRANSLATOR, SHORTER_OF_TRANSLATOR
+    steps = max(100, train["steps"] // shorter)
     every = max(25, steps // 10)
     train |= {"steps": steps, "warmup_steps": steps // 10, "eval_every": every, "save_every": every}
-    train["learning_rate"] = float(f"{RATE_FROM_RUN / model.d_model:.1g}")
+    train["learning_rate"] = float(f"{rate / model.d_model:.1g}")
     positions = getattr(model, "max_positions", None)
     for name in {"max_length", "context"} & values["data"].keys():
         values["data"][name] = min(values["data"][name], positions or values["data"][name])
     kept = f"the model and tokenizer of {from_run}, learning slowly, so that what it knows stays"
-    return values, [reasons[0], kept, f"{steps:,} updates: most is known already"]
+    return values, [reasons[0], kept, f"{steps:,} updates: much is known already"]
 
 
 def suggest(
