@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -16,11 +17,13 @@ from torch.testing import assert_close
 
 from benchmarks import peers
 from benchmarks.__main__ import read_options, save
+from benchmarks.folds import report, write_folds
 from benchmarks.memory import write_corpus
 from benchmarks.process import ROOT, environment
 from benchmarks.profile import REST, group
 from benchmarks.summary import markdown, paired_ratio, put, quietness
 from regard.data.batch import Batch, batch_pairs
+from regard.data.labelled import Labelled
 from regard.models.transformer import Transformer, TransformerConfig
 from regard.objectives import translation
 
@@ -259,3 +262,31 @@ def alive(pid: int) -> bool:
         return False
     status = Path(f"/proc/{pid}/status")
     return not (status.exists() and "State:\tZ" in status.read_text())
+
+
+def test_each_sentence_is_tested_on_once_and_by_a_model_that_never_saw_it(tmp_path: Path) -> None:
+    rows = [Labelled((f"film {number}",), (str(number % 2),), "") for number in range(23)]
+    write_folds([rows[start::5] for start in range(5)], tmp_path)
+    everything = {f"{row.labels[0]}\t{row.units[0]}" for row in rows}
+    tested = []
+    for folder in tmp_path.iterdir():
+        train, valid, test = (
+            (folder / f"{name}.tsv").read_text("utf-8").splitlines()
+            for name in ("train", "valid", "test")
+        )
+        assert len(train) + len(valid) + len(test) == len(rows)
+        assert {*train, *valid, *test} == everything
+        tested += test
+    assert sorted(tested) == sorted(everything)
+
+
+def test_a_gain_is_told_with_its_interval(capsys: pytest.CaptureFixture[str]) -> None:
+    tuned = np.array([True] * 80 + [False] * 20)
+    right = {"fine-tuned": tuned, "from nothing": tuned & (np.arange(100) >= 10)}
+    report("all sentences", right, np.ones(100, bool))
+    *_, last = capsys.readouterr().out.splitlines()
+    assert last.split()[:2] == ["difference", "10.00"]
+    low, high = (float(value) for value in last.split("[")[1].rstrip("]").split(", "))
+    # The standard error of ten gains in a hundred is 3.
+    assert 3 < low < 6
+    assert 14 < high < 17

@@ -1,0 +1,148 @@
+"""Does a classifier gain by what a run has learned before? A test set of a thousand sentences is
+too small to tell: here every labelled sentence is tested on once, by cross-validation.
+
+    python -m benchmarks.folds RECIPE --from RUN --test FILE
+
+trains the recipe twice for each fold, from the run's weights and from nothing with its vocabulary,
+and compares the two sentence by sentence. Folds that were finished before are not trained again.
+"""
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain, product
+from pathlib import Path
+from queue import SimpleQueue
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.process import environment
+from regard.data.labelled import Labelled, read_texts
+from regard.recipe import read
+
+RESAMPLES = 10_000
+WAYS = ("fine-tuned", "from nothing")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.folds", description=__doc__)
+    add = parser.add_argument
+    add("recipe", type=Path, help="of a classifier, which begins with nothing")
+    add("--from", dest="run", type=Path, required=True, help="the run that it goes on from")
+    add("--test", type=Path, nargs="+", required=True, help="labelled files beside the recipe's")
+    add("--folds", type=int, default=10, help="parts; one tests, one validates, the rest trains")
+    add("--seed", type=int, default=1, help="of the folds; fold N is trained with seed N")
+    add("--out", type=Path, default=Path("build/folds"), help="where runs and answers are kept")
+    options = parser.parse_args()
+
+    data = read(options.recipe).data
+    known = list(read_texts([data.folder / name for name in data.train], data.label))
+    held_out = [data.folder / name for name in data.valid or ()] + options.test
+    # Sentences that a masked model may have read, without their labels, and those that it has not.
+    rows = [(row, True) for row in known]
+    rows += [(row, False) for row in read_texts(held_out, data.label)]
+    random.Random(options.seed).shuffle(rows)
+    parts = [rows[number :: options.folds] for number in range(options.folds)]
+    write_folds([[row for row, _ in part] for part in parts], options.out)
+
+    cores: SimpleQueue[int] = SimpleQueue()
+    for core in os.sched_getaffinity(0):
+        cores.put(core)
+
+    def on_a_core(job: tuple[int, str]) -> None:
+        core = cores.get()
+        try:
+            train(options, *job, core)
+        finally:
+            cores.put(core)
+
+    with ThreadPoolExecutor(cores.qsize()) as pool:
+        list(pool.map(on_a_core, product(range(options.folds), WAYS)))
+
+    right = {
+        way: np.concatenate([answers(options.out, way, n, part) for n, part in enumerate(parts)])
+        for way in WAYS
+    }
+    unread = np.array([not seen for part in parts for _, seen in part])
+    report("all sentences", right, np.ones(len(rows), bool))
+    report("not among the recipe's training sentences", right, unread)
+
+
+def write_folds(parts: list[list[Labelled]], out: Path) -> None:
+    for number in range(len(parts)):
+        test, valid, *train = parts[number:] + parts[:number]
+        folder = out / str(number)
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, chosen in ("test", test), ("valid", valid), ("train", list(chain(*train))):
+            lines = [f"{row.labels[0]}\t{row.units[0]}\n" for row in chosen]
+            (folder / f"{name}.tsv").write_text("".join(lines), encoding="utf-8")
+
+
+def train(options: argparse.Namespace, number: int, way: str, core: int) -> None:
+    """Train on one fold and label its test sentences, on one core."""
+    folder = options.out / str(number)
+    found, run = folder / f"{way}.jsonl", folder / way
+    if found.exists():
+        return
+    start = ["--from", str(options.run)]
+    if way == "from nothing":
+        start = ["--set", f"tokenizer.folder={options.run.resolve()}"]
+    settings = [
+        f"data.folder={folder.resolve()}",
+        'data.train=["train.tsv"]',
+        'data.valid=["valid.tsv"]',
+        f"seed={number + 1}",
+    ]
+    command = ["train", str(options.recipe), "--out", str(run), "--processes", "1", *start]
+    for setting in settings:
+        command += ["--set", setting]
+    regard(command, "", core, folder / f"{way}.log")
+    lines = (folder / "test.tsv").read_text("utf-8").splitlines()
+    texts = "".join(line.split("\t", 1)[1] + "\n" for line in lines)
+    answer = regard(["classify", str(run), "--json"], texts, core, folder / f"{way}.log")
+    found.write_text(answer, encoding="utf-8")
+    print(f"fold {number + 1} of {options.folds}, {way}: labelled", flush=True)
+
+
+def regard(command: list[str], given: str, core: int, log: Path) -> str:
+    with log.open("a") as file:
+        return subprocess.run(
+            ["taskset", "-c", str(core), sys.executable, "-m", "regard", *command],
+            input=given,
+            stdout=subprocess.PIPE,
+            stderr=file,
+            env=environment(1, {}),
+            encoding="utf-8",
+            check=True,
+        ).stdout
+
+
+def answers(
+    out: Path, way: str, number: int, part: list[tuple[Labelled, bool]]
+) -> NDArray[np.bool]:
+    """Which sentences of a fold were labelled right."""
+    lines = (out / str(number) / f"{way}.jsonl").read_text("utf-8").splitlines()
+    found = [json.loads(line)["label"] for line in lines]
+    right = [label == row.labels[0] for label, (row, _) in zip(found, part, strict=True)]
+    print(f"fold {number + 1}, {way}: {100 * np.mean(right):.2f}")
+    return np.array(right)
+
+
+def report(title: str, right: dict[str, NDArray[np.bool]], chosen: NDArray[np.bool]) -> None:
+    values = {way: 100.0 * right[way][chosen] for way in WAYS}
+    values["difference"] = values[WAYS[0]] - values[WAYS[1]]
+    print(f"{title}, {chosen.sum():,}:")
+    for name, each in values.items():
+        rng, count = np.random.default_rng(1), len(each)
+        means = [each[rng.integers(count, size=count)].mean() for _ in range(RESAMPLES)]
+        low, high = np.percentile(means, [2.5, 97.5])
+        print(f"  {name:<12} {each.mean():6.2f} [{low:.2f}, {high:.2f}]")
+
+
+if __name__ == "__main__":
+    main()
