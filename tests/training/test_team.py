@@ -21,7 +21,7 @@ from regard.errors import RunError
 from regard.files import read_tensors
 from regard.recipe import Recipe
 from regard.training import team
-from regard.training.events import Interrupted, Resumed
+from regard.training.events import Estimate, Interrupted, Resumed
 from regard.training.loop import StepReport
 from regard.training.run import train, training_run
 from regard.training.team import Share, Team
@@ -89,6 +89,18 @@ def test_whole_batches_draw_the_same_dropout(finished: Path, two: Path, log_of: 
     kept = [read_tensors(Run(each).model_path)[0] for each in (finished, two)]
     for name, tensor in kept[0].items():
         np.testing.assert_allclose(kept[1][name], tensor, atol=1e-4)
+
+
+def test_the_memory_told_is_that_of_all_processes(tiny: Tiny, tmp_path: Path) -> None:
+    short = ("train.steps=1", "train.eval_every=1")
+    alone, together = (
+        next(
+            event for event in training_run(recipe, tmp_path / name) if isinstance(event, Estimate)
+        )
+        for name, recipe in (("one", tiny(*short)), ("two", tiny(*short, TWO)))
+    )
+    # The second process has PyTorch loaded, too.
+    assert together.memory_bytes > alone.memory_bytes + 2**27
 
 
 @pytest.mark.parametrize("parallel", ["ddp", "fsdp"])

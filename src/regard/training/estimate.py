@@ -12,6 +12,7 @@ from regard.data.batches import Indices, Order
 from regard.training.events import Estimate, Peak
 from regard.training.fit import largest
 from regard.training.loop import Objective, TrainingData
+from regard.training.parallel import own
 from regard.work import training_flops
 
 TRIAL_SECONDS = 4.0
@@ -25,8 +26,8 @@ def estimate(
     accumulate: int,
     dtype: torch.dtype = torch.float32,
 ) -> Estimate:
-    """Time from ordinary batches, memory from the largest, each process of a team with its share.
-    Nothing is learned. `dtype` is that of the products.
+    """Time from ordinary batches, each process of a team with its share; memory from the largest,
+    of all processes together. Nothing is learned. `dtype` is that of the products.
     """
     batches = data.batches.epoch(0)
     attempt(model, objective, data, largest(data))
@@ -39,6 +40,7 @@ def estimate(
             break
     epoch_tokens = data.tokens(batches)
     rate = tokens / seconds
+    moments = 8 * sum(own(parameter).numel() for parameter in model.parameters())
     return Estimate(
         parameters=sum(parameter.numel() for parameter in model.parameters()),
         vocabulary=model.output.out_features,  # type: ignore[union-attr,arg-type]
@@ -46,7 +48,7 @@ def estimate(
         passes=steps * accumulate / len(batches),
         tokens_per_second=rate,
         seconds=steps * accumulate * epoch_tokens / len(batches) / rate,
-        memory_bytes=peak_memory(model) + 8 * sum(p.numel() for p in model.parameters()),
+        memory_bytes=int(data.team.sum(peak_memory(model) + moments)),
         peak=measured_peak(model, data, dtype),
     )
 

@@ -74,6 +74,11 @@ def whole(tensor: Tensor) -> Tensor:
     return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
 
 
+def own(tensor: Tensor) -> Tensor:
+    """What this process has of a tensor."""
+    return tensor.to_local() if isinstance(tensor, DTensor) else tensor
+
+
 def spread_like(tensor: Tensor, like: Tensor) -> Tensor:
     """A copy on the device of another tensor, and in pieces where that one is."""
     tensor = tensor.to(like.device, copy=True)
