@@ -41,8 +41,8 @@ def main() -> None:
     options = parser.parse_args()
 
     data = read(options.recipe).data
-    known = list(read_texts([data.folder / name for name in data.train], data.label))
-    held_out = [data.folder / name for name in data.valid or ()] + options.test
+    known = list(read_texts(data.paths("train"), data.label))
+    held_out = [*data.paths("valid"), *options.test]
     # Sentences that a masked model may have read, without their labels, and those that it has not.
     rows = [(row, True) for row in known]
     rows += [(row, False) for row in read_texts(held_out, data.label)]
