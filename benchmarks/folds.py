@@ -22,8 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.process import environment
+from regard.checkpoint import Run
 from regard.data.labelled import Labelled, read_texts
-from regard.recipe import read
+from regard.engines.ctranslate2 import fingerprint
+from regard.errors import RegardError, RunError
+from regard.recipe import Recipe, read
 
 RESAMPLES = 10_000
 WAYS = ("fine-tuned", "from nothing")
@@ -39,13 +42,18 @@ def main() -> None:
     add("--seed", type=int, default=1, help="of the folds; fold N is trained with seed N")
     add("--out", type=Path, default=Path("build/folds"), help="where runs and answers are kept")
     options = parser.parse_args()
-
-    data = read(options.recipe).data
-    known = list(read_texts(data.paths("train"), data.label))
-    held_out = [*data.paths("valid"), *options.test]
+    if options.folds < 3:
+        parser.error("--folds: at least 3, one to test, one to validate, one to learn from")
+    try:
+        recipe = read(options.recipe)
+        known = list(read_texts(recipe.data.paths("train"), recipe.data.label))
+        held_out = [*recipe.data.paths("valid"), *options.test]
+        unknown = list(read_texts(held_out, recipe.data.label))
+        begin(options, recipe)
+    except RegardError as error:
+        parser.error(str(error))
     # Sentences that a masked model may have read, without their labels, and those that it has not.
-    rows = [(row, True) for row in known]
-    rows += [(row, False) for row in read_texts(held_out, data.label)]
+    rows = [(row, True) for row in known] + [(row, False) for row in unknown]
     random.Random(options.seed).shuffle(rows)
     parts = [rows[number :: options.folds] for number in range(options.folds)]
     write_folds([[row for row, _ in part] for part in parts], options.out)
@@ -62,7 +70,14 @@ def main() -> None:
             cores.put(core)
 
     with ThreadPoolExecutor(cores.qsize()) as pool:
-        list(pool.map(on_a_core, product(range(options.folds), WAYS)))
+        try:
+            list(pool.map(on_a_core, product(range(options.folds), WAYS)))
+        except subprocess.CalledProcessError:
+            pool.shutdown(cancel_futures=True)
+            sys.exit(f"A training failed; the logs in {options.out} say why.")
+        except KeyboardInterrupt:
+            pool.shutdown(cancel_futures=True)
+            sys.exit("Stopped; the same command goes on from there.")
 
     right = {
         way: np.concatenate([answers(options.out, way, n, part) for n, part in enumerate(parts)])
@@ -71,6 +86,24 @@ def main() -> None:
     unread = np.array([not seen for part in parts for _, seen in part])
     report("all sentences", right, np.ones(len(rows), bool))
     report("not among the recipe's training sentences", right, unread)
+
+
+def begin(options: argparse.Namespace, recipe: Recipe) -> None:
+    """Make the folder, or see that what is in it answers the same question."""
+    asked = {
+        "recipe": recipe.model_dump(mode="json"),
+        "from": fingerprint(Run.open(options.run).folder),
+        "test": [str(path) for path in options.test],
+        "folds": options.folds,
+        "seed": options.seed,
+    }
+    note = options.out / "asked.json"
+    if note.exists() and json.loads(note.read_bytes()) != asked:
+        raise RunError(
+            f"{options.out}: holds folds of another recipe, run or split; --out elsewhere"
+        )
+    options.out.mkdir(parents=True, exist_ok=True)
+    note.write_text(json.dumps(asked, indent=2), encoding="utf-8")
 
 
 def write_folds(parts: list[list[Labelled]], out: Path) -> None:
@@ -102,7 +135,7 @@ def train(options: argparse.Namespace, number: int, way: str, core: int) -> None
     for setting in settings:
         command += ["--set", setting]
     regard(command, "", core, folder / f"{way}.log")
-    lines = (folder / "test.tsv").read_text("utf-8").splitlines()
+    lines = (folder / "test.tsv").read_text("utf-8").rstrip("\n").split("\n")
     texts = "".join(line.split("\t", 1)[1] + "\n" for line in lines)
     answer = regard(["classify", str(run), "--json"], texts, core, folder / f"{way}.log")
     found.write_text(answer, encoding="utf-8")
@@ -126,7 +159,7 @@ def answers(
     out: Path, way: str, number: int, part: list[tuple[Labelled, bool]]
 ) -> NDArray[np.bool]:
     """Which sentences of a fold were labelled right."""
-    lines = (out / str(number) / f"{way}.jsonl").read_text("utf-8").splitlines()
+    lines = (out / str(number) / f"{way}.jsonl").read_text("utf-8").rstrip("\n").split("\n")
     found = [json.loads(line)["label"] for line in lines]
     right = [label == row.labels[0] for label, (row, _) in zip(found, part, strict=True)]
     print(f"fold {number + 1}, {way}: {100 * np.mean(right):.2f}")

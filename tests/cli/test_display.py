@@ -1,11 +1,11 @@
-"""What the screen says of speed."""
+"""What the screen says of speed, and what a stop means to whoever started the command."""
 
 from pathlib import Path
 
 import pytest
 
-from regard.cli.display import TrainingScreen
-from regard.training.events import Estimate, Peak, Resumed
+from regard.cli.display import TrainingScreen, show_training
+from regard.training.events import Estimate, Interrupted, Note, Peak, Resumed
 from regard.training.loop import Position, StepReport
 
 
@@ -52,3 +52,12 @@ def test_lines_for_programs_tell_the_time_left(
         StepReport(40, Position(40), 2.5, 1e-3, 1.0, tokens=2000, seconds=1.0, skipped=False)
     )
     assert capsys.readouterr().err == "step 40 of 100: loss 2.500, 2,000 tokens/s, 60 s left\n"
+
+
+def test_what_was_stopped_is_no_success(capsys: pytest.CaptureFixture[str]) -> None:
+    """A script that goes on after `regard train` must not take half a training for a whole one."""
+    show_training(iter([Note("a remark")]), Path("run"))
+    with pytest.raises(SystemExit) as stopped:
+        show_training(iter([Note("a remark"), Interrupted(7)]), Path("run"))
+    assert stopped.value.code == 130
+    assert "Stopped after step 7" in capsys.readouterr().err

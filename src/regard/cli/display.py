@@ -59,13 +59,18 @@ def progress_bar(description: str, total: int | None) -> Iterator["Progress"]:
 
 
 def show_training(events: Iterator["Event"], out: Path) -> None:
-    """Follow a training run to its end."""
+    """Follow a training run to its end; where it is stopped before, the command ends there, too."""
+    from regard.training.events import Interrupted
+
     screen = TrainingScreen(out)
+    event: Event | None = None
     try:
         for event in events:
             screen.show(event)
     finally:
         screen.close()
+    if isinstance(event, Interrupted):
+        sys.exit(130)
 
 
 class TrainingScreen:
