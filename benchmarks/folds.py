@@ -135,6 +135,8 @@ def train(options: argparse.Namespace, number: int, way: str, core: int) -> None
     for setting in settings:
         command += ["--set", setting]
     regard(command, "", core, folder / f"{way}.log")
+    if not Run(run).info():  # it was asked to stop
+        raise KeyboardInterrupt
     lines = (folder / "test.tsv").read_text("utf-8").rstrip("\n").split("\n")
     texts = "".join(line.split("\t", 1)[1] + "\n" for line in lines)
     answer = regard(["classify", str(run), "--json"], texts, core, folder / f"{way}.log")

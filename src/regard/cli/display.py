@@ -70,7 +70,7 @@ def show_training(events: Iterator["Event"], out: Path) -> None:
     finally:
         screen.close()
     if isinstance(event, Interrupted):
-        sys.exit(130)
+        sys.exit(0)
 
 
 class TrainingScreen:
