@@ -83,6 +83,8 @@ class DataSection(Section):
     # Of these, a masked language model hides so many, whole words at a time if asked.
     masked_share: float = Field(default=0.15, gt=0, lt=1)
     whole_words: bool = False
+    # Its embeddings begin with which tokens stand within so many of each other; 0 = with chance.
+    counted_window: int = Field(default=0, ge=0, le=100)
     # Vectors of words to begin with, in the text form of Word2Vec and GloVe or Word2Vec's binary.
     embeddings: str = ""
     # The column with the labels: its name, or its number from 1; without, the usual one.
@@ -204,6 +206,8 @@ class Recipe(Section):
     def fits_together(self) -> "Recipe":
         if self.data.embeddings and self.tokenizer.kind != "word":
             raise ValueError('data.embeddings are of words; set tokenizer.kind = "word"')
+        if self.data.counted_window:
+            check_counted(self)
         if self.train.metric not in METRICS[self.task]:
             known = ", ".join(METRICS[self.task])
             raise ValueError(f"train.metric = '{self.train.metric}': {self.task} has {known}")
@@ -229,6 +233,17 @@ def check_positions(max_positions: int, longest: int, setting: str) -> None:
         raise ValueError(
             f"{setting} = {longest} is longer than model.max_positions = {max_positions}"
         )
+
+
+def check_counted(recipe: Recipe) -> None:
+    if recipe.task != "masked-language-model":
+        raise ValueError(f"data.counted_window is for a masked-language-model, not {recipe.task}")
+    for setting, given in (
+        ("data.embeddings", recipe.data.embeddings),
+        ("train.from_run", recipe.train.from_run),
+    ):
+        if given:
+            raise ValueError(f"data.counted_window and {setting}: a model begins with one of them")
 
 
 def check_pairs(recipe: Recipe) -> None:

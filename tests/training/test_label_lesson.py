@@ -10,9 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch.nn.functional as F
 
 from regard.checkpoint import Run
 from regard.cli import main
+from regard.data.neighbours import count_neighbours
+from regard.data.stream import Stream
 from regard.errors import DataError, RecipeError, RequestError
 from regard.files import read_tensors
 from regard.recipe import Recipe, override, parse
@@ -234,6 +237,51 @@ def test_embeddings_begin_with_known_vectors(folder: Path, tmp_path: Path) -> No
     path.write_text("fine 1 2 3\n", encoding="utf-8")
     with pytest.raises(DataError, match=r"vectors of 3 numbers.*model\.d_model=3"):
         train(recipe_of(folder, "classification", *settings), tmp_path / "other")
+
+
+def test_embeddings_begin_with_what_counting_tells(folder: Path, tmp_path: Path) -> None:
+    settings = ("data.counted_window=4", "train.steps=1", "train.learning_rate=1e-12")
+    recipe = recipe_of(folder, "masked-language-model", *settings)
+    events = list(training_run(recipe, tmp_path))
+    assert any("Counting which pieces" in event.text for event in events if isinstance(event, Note))
+    run = Run(tmp_path)
+    pieces = len(run.tokenizers().source)
+    network = run.network(pieces, pieces)
+    text = Stream.open(run.training / "data", "train")
+    counted = count_neighbours(text, pieces, 16, 4)
+    known = counted.occurrences > 0
+    found = network.embedding.weight[known].detach()
+    near = F.cosine_similarity(found[:, : counted.vectors.size(1)], counted.vectors[known])
+    assert 0 < known.sum() < pieces
+    assert near.min() > 0.999
+    strength = network.positions.table.detach().square().mean() / found.square().mean()
+    assert 0.8 < strength < 1.25
+    foreseen = network.output.bias.detach().softmax(0)
+    shares = counted.occurrences / counted.occurrences.sum()
+    assert (foreseen - shares).abs().max() < 0.05
+    # What a finished run knows is not counted anew.
+    assert not any(
+        "Counting" in getattr(event, "text", "") for event in training_run(recipe, run.folder)
+    )
+
+
+@pytest.mark.parametrize(
+    ("task", "settings", "complaint"),
+    [
+        ("classification", (), "is for a masked-language-model, not classification"),
+        ("masked-language-model", ("train.from_run=x",), "counted_window and train.from_run"),
+        (
+            "masked-language-model",
+            ("data.embeddings=x", "tokenizer.kind=word"),
+            "counted_window and data.embeddings",
+        ),
+    ],
+)
+def test_a_model_begins_with_one_thing(
+    folder: Path, task: str, settings: tuple[str, ...], complaint: str
+) -> None:
+    with pytest.raises(RecipeError, match=complaint):
+        recipe_of(folder, task, "data.counted_window=4", *settings)
 
 
 def test_the_commands(

@@ -1,4 +1,6 @@
-"""What a model knows before its first update: the weights of another run, or vectors of words."""
+"""What a model knows before its first update: the weights of another run, vectors of words from a
+file, or which pieces of its own text stand near each other.
+"""
 
 from pathlib import Path
 
@@ -6,8 +8,11 @@ import torch
 from torch import nn
 
 from regard.checkpoint import Run
+from regard.data.neighbours import count_neighbours
+from regard.data.stream import Stream
 from regard.errors import RecipeError
 from regard.files import read_tensors
+from regard.models import Bert
 from regard.recipe import MODELS, Recipe, parse
 from regard.text.tokenizer import Tokenizer
 from regard.text.vectors import read_vectors
@@ -47,6 +52,8 @@ def begin_with(model: nn.Module, run: Run, recipe: Recipe) -> str:
     if recipe.data.embeddings:
         path = Path(recipe.data.folder, recipe.data.embeddings)
         return take_vectors(model, run.tokenizers().source, path)
+    if recipe.data.counted_window:
+        take_counts(model, Stream.open(run.training / "data", "train"), recipe.data.counted_window)
     return ""
 
 
@@ -87,6 +94,21 @@ def take_vectors(model: nn.Module, tokenizer: Tokenizer, path: Path) -> str:
         weight[places] = table.to(weight)
     share = len(found) / max(1, len(words))
     return f"{path}: vectors for {len(found):,} of {len(words):,} words ({share:.0%})"
+
+
+@torch.no_grad()
+def take_counts(model: nn.Module, text: Stream, window: int) -> None:
+    """Embeddings of all pieces in the text from their neighbours, as strong as the positions that
+    are added to them, and for what is foreseen anywhere how often each piece occurs.
+    """
+    assert isinstance(model, Bert)  # the recipe has seen to it
+    weight, bias = model.embedding.weight, model.output.bias
+    vocabulary, width = weight.shape
+    vectors, occurrences = count_neighbours(text, vocabulary, width, window)
+    known = occurrences.to(weight.device) > 0
+    strength = model.positions.table.pow(2).mean().sqrt() * width**0.5
+    weight[known, : vectors.size(1)] = strength * vectors.to(weight)[known]
+    bias.copy_(((occurrences + 1) / occurrences.sum()).log())
 
 
 def embedding_of(model: nn.Module) -> nn.Embedding:

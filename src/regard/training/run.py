@@ -203,6 +203,8 @@ def train_prepared(
     if device == torch.device("cuda"):
         device = torch.device("cuda", members.local_rank)
         torch.cuda.set_device(device)
+    if recipe.data.counted_window and not run.checkpoints():
+        yield Note("Counting which pieces stand near each other, for the model to begin with …")
     state, remark = first_state(run, recipe, lesson, members, device)
     with members.leader_first():
         damaged = state.restore(run)

@@ -56,6 +56,7 @@ def suggest_from(
     values, reasons = suggest(data, task)
     values.pop("model")
     values.pop("tokenizer")
+    values["data"].pop("counted_window", None)
     model = Run.open(from_run).recipe().model
     train = values["train"]
     rate, shorter = RATE_FROM_RUN, SHORTER_FROM_RUN
@@ -244,5 +245,9 @@ def suggest_for_masked(data: dict[str, Any]) -> tuple[dict[str, Any], list[str]]
     model = {**values["model"], "kind": "bert", "num_segments": 1}
     values["tokenizer"] = {"vocabulary_size": 8000}
     values["model"] = model
-    values["train"]["learning_rate"] = 1e-3
-    return values, [*reasons[:2], "pieces of words are the tokens, up to 8,000 of them"]
+    values["train"] |= {"learning_rate": 1e-3, "adam_betas": (0.9, 0.999), "adam_epsilon": 1e-6}
+    reasons = [*reasons[:2], "pieces of words are the tokens, up to 8,000 of them"]
+    if not data.get("embeddings"):
+        values["data"] = {"counted_window": 8, **values["data"]}
+        reasons.append("their embeddings begin with which pieces stand near each other in the text")
+    return values, reasons
