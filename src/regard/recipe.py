@@ -243,7 +243,10 @@ def check_counted(recipe: Recipe) -> None:
         ("train.from_run", recipe.train.from_run),
     ):
         if given:
-            raise ValueError(f"data.counted_window and {setting}: a model begins with one of them")
+            raise ValueError(
+                f"data.counted_window and {setting}: a model begins with one of them; leave one "
+                "out (data.counted_window=0)"
+            )
 
 
 def check_pairs(recipe: Recipe) -> None:
