@@ -302,6 +302,15 @@ def test_what_stop_says_and_saves(tiny: Tiny, tmp_path: Path) -> None:
     assert identity(run.checkpoint_path(12)) == written
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Python's own answer to Ctrl-C, also where tests are started with that signal ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_a_second_signal_acts_at_once(tiny: Tiny, tmp_path: Path) -> None:
     with closing(training_run(tiny(), tmp_path)) as events:
         next(event for event in events if isinstance(event, StepReport))
