@@ -238,6 +238,18 @@ def test_the_rate_is_that_of_the_best_product(monkeypatch: pytest.MonkeyPatch) -
     assert machine.gemm_rate(seconds=10.0) == 2 * 2048 * 512 * 2048 / 2
 
 
+def test_a_type_that_is_only_imitated_is_measured_on_small_products(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def rate(trial: float) -> float:
+        clock = iter([0.0, trial, 0.0, 0.0, 0.0, 2.0, 11.0])
+        monkeypatch.setattr(machine.time, "perf_counter", lambda: next(clock))
+        return machine.gemm_rate(dtype=torch.float64, seconds=10.0)
+
+    assert rate(trial=0.01) == 2 * 2048 * 512 * 2048 / 2
+    assert rate(trial=0.1) == 2 * 256 * 64 * 256 / 2
+
+
 def test_the_compiler_is_the_one_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("CXX", raising=False)

@@ -108,8 +108,10 @@ def gemm_rate(
     before = torch.get_num_threads()
     if threads:
         torch.set_num_threads(threads)
-    # A graphics card is not busy with less.
+    # A graphics card is not busy with less; a CPU may only imitate a type, a hundred times slower.
     width = 512 if device.type == "cpu" else 2048
+    if device.type == "cpu" and dtype != torch.float32 and slow_product(dtype, seconds):
+        width = 64
     try:
         rows = torch.randn(4 * width, width, device=device, dtype=dtype)
         weight = torch.randn(width, 4 * width, device=device, dtype=dtype)
@@ -124,6 +126,14 @@ def gemm_rate(
     finally:
         torch.set_num_threads(before)
     return 2 * rows.numel() * weight.size(1) / best
+
+
+def slow_product(dtype: torch.dtype, seconds: float) -> bool:
+    """Whether one product of full size would take longer than that, told by one of 1/512."""
+    table = torch.ones(64, 64, dtype=dtype)
+    started = time.perf_counter()
+    _ = table.repeat(4, 1) @ table.repeat(1, 4)
+    return 512 * (time.perf_counter() - started) > seconds
 
 
 def synchronise(device: torch.device) -> None:

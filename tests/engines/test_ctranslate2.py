@@ -188,15 +188,20 @@ def test_a_sentence_does_not_depend_on_its_neighbours(run: Path) -> None:
     assert fast.best([], [], search) == []
 
 
-def test_int8_is_near(run: Path) -> None:
-    _, sources = load(run)
-    search, prefixes = Search(beam_size=1), [[] for _ in sources]
-    exact, near = (
-        CTranslate2.of_run(run, int8=int8).best(sources, prefixes, search) for int8 in (False, True)
-    )
-    same = sum(a[:1] == b[:1] for a, b in zip(exact, near, strict=True))
-    assert 0.7 * len(sources) < same
-    assert exact != near
+def test_int8_is_near(tmp_path: Path) -> None:
+    # How near depends on the processor; fewer and narrower layers of random weights are far off
+    # where products of eight bits saturate.
+    choices = {"d_model": 128, "d_ff": 128, "encoder_layers": 1, "decoder_layers": 1, "norm": "pre"}
+    run = make_run(tmp_path / "run", choices)
+    model, sources = load(run)
+    near = CTranslate2.of_run(run, int8=True)
+    found = near.search(sources, [[] for _ in sources], Search(beam_size=1))
+    differences = [
+        abs(theirs - ours)
+        for source, (best,) in zip(sources, found, strict=True)
+        for theirs, ours in zip(best.log_probabilities, own_scores(model, source, best), strict=True)
+    ]
+    assert 1e-4 < sum(differences) / len(differences) < 0.3
 
 
 class Asked:
