@@ -25,6 +25,7 @@ from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from regard.errors import RegardError, RunError
 from regard.files import HEADER_BYTES, SCRATCH, read_tensors, write_file, write_tensors
@@ -74,9 +75,22 @@ def load_weights(model: nn.Module, tensors: Mapping[str, Tensor], where: Path | 
         parameter.copy_(tensors[name])
 
 
+class ShapesOnly(TorchFunctionMode):
+    """Draws no weights where there is no memory for them. PyTorch would do that by rules of its
+    compiler, which takes longer to load than all the rest.
+    """
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        if func in (nn.init.normal_, Tensor.normal_):
+            return args[0] if args else kwargs["tensor"]
+        return func(*args, **(kwargs or {}))
+
+
 def num_parameters(recipe: Recipe, source_vocabulary: int, target_vocabulary: int) -> int:
     """How many numbers a recipe's model has, found without taking memory for them."""
-    with torch.device("meta"):
+    with torch.device("meta"), ShapesOnly():
         model = build(recipe.model, source_vocabulary, target_vocabulary, recipe.labels_with)
     return sum(parameter.numel() for parameter in model.parameters())
 

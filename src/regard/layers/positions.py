@@ -6,8 +6,10 @@ import torch
 from torch import Tensor, nn
 
 
-def sinusoids(length: int, d_model: int) -> Tensor:
+def sinusoids(length: int, d_model: int, amplitude: float = 1.0) -> Tensor:
     """[length, d_model]: PE(pos, 2i) = sin(pos / 10000^{2i/d}), PE(pos, 2i+1) = cos of the same."""
+    if torch.get_default_device().type == "meta":  # where a shape is all that is asked for
+        return torch.empty(length, d_model, dtype=torch.float64)
     position = torch.arange(length, dtype=torch.float64)[:, None]
     rate = torch.exp(
         torch.arange(0, d_model, 2, dtype=torch.float64) * (-math.log(10000.0) / d_model)
@@ -15,7 +17,7 @@ def sinusoids(length: int, d_model: int) -> Tensor:
     table = torch.zeros(length, d_model, dtype=torch.float64)
     table[:, 0::2] = torch.sin(position * rate)
     table[:, 1::2] = torch.cos(position * rate)[:, : d_model // 2]
-    return table
+    return amplitude * table
 
 
 class Sinusoidal(nn.Module):
@@ -66,7 +68,9 @@ class Rotary(nn.Module):
     def angles(self, length: int) -> Tensor:
         """[length, d_k / 2, 2]: cosine and sine of each pair's angle."""
         waves = sinusoids(length, self.d_k)
-        return torch.stack((waves[:, 1::2], waves[:, 0::2]), dim=-1).float()
+        turns = torch.empty(length, self.d_k // 2, 2)
+        turns[..., 0], turns[..., 1] = waves[:, 1::2], waves[:, 0::2]
+        return turns
 
     def forward(self, start: int, length: int, like: Tensor) -> Tensor:
         if start + length > self.table.size(0):
