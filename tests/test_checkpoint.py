@@ -9,6 +9,8 @@ import pickle
 import resource
 import shutil
 import struct
+import subprocess
+import sys
 import time
 import zipfile
 from collections.abc import Callable, Iterator
@@ -29,6 +31,36 @@ from regard.models import build
 from regard.recipe import Recipe, parse
 from regard.text.tokenizer import Tokenizer
 
+# Tasks and models that between them use all layers.
+SIZED = """
+import sys
+import torch
+from regard.checkpoint import num_parameters
+from regard.models import build
+from regard.recipe import parse
+
+for task, model in [
+    ("translation", {"positions": "sinusoidal"}),
+    ("translation", {"positions": "learned", "output_bias": True}),
+    ("translation", {"positions": "rotary"}),
+    ("translation", {"kind": "recurrent", "d_model": 8}),
+    ("language-model", {"kind": "gpt"}),
+    ("language-model", {"kind": "recurrent", "d_model": 8}),
+    ("masked-language-model", {"kind": "bert"}),
+    ("classification", {"kind": "recurrent", "d_model": 8}),
+    ("tagging", {"kind": "bert"}),
+]:
+    if model.get("kind") in ("gpt", "bert"):
+        model |= {"num_layers": 1, "d_model": 8, "d_ff": 8, "num_heads": 2}
+    elif "kind" not in model:
+        model |= {"encoder_layers": 1, "decoder_layers": 1, "d_model": 8, "num_heads": 2}
+    files = ["a.x", "a.y"] if task == "translation" else ["a.tsv"]
+    recipe = parse({"task": task, "data": {"train": files}, "model": model}, "sized")
+    counted = num_parameters(recipe, 30, 30)
+    real = build(recipe.model, 30, 30, recipe.labels_with)
+    assert counted == sum(each.numel() for each in real.parameters()), task
+    assert "torch._dynamo" not in sys.modules, (task, model)
+"""
 TENSORS = {
     "weight/a": torch.arange(6, dtype=torch.float32).view(2, 3),
     "weight/b": torch.tensor([1.5, -2.0]),
@@ -487,3 +519,9 @@ def test_one_vocabulary_each(run: Run, tokenizer: Tokenizer) -> None:
     found = run.tokenizers()
     assert found.source.fingerprint == tokenizer.fingerprint
     assert found.target.fingerprint == other.fingerprint
+
+
+def test_a_model_is_sized_without_loading_a_compiler() -> None:
+    """Which would double the time of every command that answers with PyTorch."""
+    done = subprocess.run([sys.executable, "-c", SIZED], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

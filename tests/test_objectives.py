@@ -58,6 +58,7 @@ def test_padding_counts_for_nothing(model: Transformer) -> None:
         F.pad(batch.source_mask, more, value=False),
         F.pad(batch.target, more, value=PAD),
         F.pad(batch.labels, more, value=PAD),
+        F.pad(batch.label_mask, more, value=False),
         batch.tokens,
     )
     before, after = translation(model, batch, 0.1), translation(model, padded, 0.1)

@@ -40,7 +40,11 @@ COMMANDS = {
         "regard evaluate {run} --source test.en --reference test.de",
     ),
     "language-model": ('regard generate {run} "…"', "regard score {run} < text.txt"),
-    "masked-language-model": ('regard fill {run} "… [MASK] …"', "regard embed {run} < text.txt"),
+    "masked-language-model": (
+        'regard fill {run} "… [MASK] …"',
+        "regard embed {run} < text.txt",
+        "regard evaluate {run} --data test.txt",
+    ),
     "classification": ('regard classify {run} "…"', "regard evaluate {run} --data test.tsv"),
     "tagging": ('regard tag {run} "…"', "regard evaluate {run} --data test.conllu"),
 }

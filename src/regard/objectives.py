@@ -33,7 +33,10 @@ def translation(model: TranslationModel, batch: Batch, label_smoothing: float = 
     features = model.features(batch.source, batch.source_mask, batch.target)
     real = batch.label_mask
     labels = batch.labels[real]
-    total = linear_cross_entropy(features[real], model.output.weight, labels, label_smoothing)
+    output = model.output
+    total = linear_cross_entropy(
+        features[real], output.weight, labels, label_smoothing, output.bias
+    )
     return Loss(total, labels.numel())
 
 

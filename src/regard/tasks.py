@@ -267,7 +267,7 @@ class Translator:
         with torch.inference_mode():
             logits = self.model(batch.source, batch.source_mask, batch.target)[0]
         target = self.tokenizers.target
-        return alternatives(logits, tokens, target.pieces(range(len(target))), k)
+        return alternatives(logits, tokens, target.vocabulary, k)
 
     def tree(self, source: str, search: Search | None = None, prefix: str = "") -> "Tree":
         """The beam search for a sentence with all that it considered; it finds what a search that

@@ -147,7 +147,7 @@ def activation_bytes(
     norm = normed + d * (config.dropout > 0)
     attention = kept * d * (8 if config.positions == "rotary" else 5) + norm
     cross = kept * d * 3 + norm
-    inner = kept * f * {"relu": 1, "gelu": 2, "swiglu": 4}[config.activation]
+    inner = kept * f * {"relu": 1, "swiglu": 4}.get(config.activation, 2)
     if config.feed_forward_dropout:
         # Only relu keeps what comes out of it, and then dropout's result is one more.
         inner += f + kept * f * (config.activation == "relu")

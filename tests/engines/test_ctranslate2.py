@@ -199,7 +199,9 @@ def test_int8_is_near(tmp_path: Path) -> None:
     differences = [
         abs(theirs - ours)
         for source, (best,) in zip(sources, found, strict=True)
-        for theirs, ours in zip(best.log_probabilities, own_scores(model, source, best), strict=True)
+        for theirs, ours in zip(
+            best.log_probabilities, own_scores(model, source, best), strict=True
+        )
     ]
     assert 1e-4 < sum(differences) / len(differences) < 0.3
 

@@ -1,6 +1,7 @@
 """Our weights under Hugging Face's names: its models say what ours say, and give them back."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from regard.models import bert, gpt, transformer
 from regard.text.tokenizer import Specials
 
 VOCABULARY = 31
+from_marian = partial(settings.from_marian, tensors={})
 SIZES = {"d_model": 24, "d_ff": 40, "num_heads": 4}
 
 
@@ -73,10 +75,12 @@ def ids(*shape: int) -> Tensor:
         ((PegasusForConditionalGeneration, PegasusConfig), "pre", "all"),
     ],
 )
-@pytest.mark.parametrize("activation", ["relu", "gelu", "gelu_tanh"])
+@pytest.mark.parametrize(
+    ("activation", "bias"), [("relu", False), ("gelu", True), ("gelu_tanh", False), ("swish", True)]
+)
 @torch.no_grad()
 def test_marian_and_pegasus_say_what_the_transformer_says(
-    family: Any, norm: str, tied: str, activation: str
+    family: Any, norm: str, tied: str, activation: str, bias: bool
 ) -> None:
     their_model, their_config = family
     config = transformer.TransformerConfig.model_validate(
@@ -87,6 +91,7 @@ def test_marian_and_pegasus_say_what_the_transformer_says(
             "norm": norm,
             "tied_embeddings": tied,
             "activation": activation,
+            "output_bias": bias,
         }
     )
     source = VOCABULARY if tied == "all" else VOCABULARY + 5
@@ -100,7 +105,8 @@ def test_marian_and_pegasus_say_what_the_transformer_says(
     mine = ours(batch.source, batch.source_mask, batch.target)
     assert_close(mine, logits, rtol=0, atol=1e-4)
     assert_comes_back(config, ours)
-    read = settings.from_marian(Settings(theirs.config.to_dict(), Path("config.json")))
+    tensors = to_theirs(config, dict(ours.named_parameters()))
+    read = settings.from_marian(Settings(theirs.config.to_dict(), Path("config.json")), tensors)
     assert transformer.TransformerConfig(**read) == config
 
 
@@ -195,19 +201,19 @@ def test_what_they_cannot_express_is_refused(
 @pytest.mark.parametrize(
     ("read", "values", "complaint"),
     [
-        (settings.from_marian, {}, "scale_embedding is None; regard's model has only True"),
-        (settings.from_marian, {"scale_embedding": True, "d_model": "x"}, "d_model is 'x'"),
+        (from_marian, {}, "scale_embedding is None; regard's model has only True"),
+        (from_marian, {"scale_embedding": True, "d_model": "x"}, "d_model is 'x'"),
         (
-            settings.from_marian,
+            from_marian,
             {"scale_embedding": True, "decoder_ffn_dim": 5},
             "decoder_ffn_dim is 5; regard's model has only 4096",
         ),
         (
-            settings.from_marian,
+            from_marian,
             {"model_type": "pegasus", "scale_embedding": True, "normalize_before": False},
             "normalize_before is False; regard's model has only True",
         ),
-        (settings.from_gpt2, {"activation_function": "swish"}, "activation_function is 'swish'"),
+        (settings.from_gpt2, {"activation_function": "mish"}, "activation_function is 'mish'"),
         (settings.from_gpt2, {"n_layer": -1}, "n_layer is -1; a whole number"),
         (settings.from_gpt2, {"attn_pdrop": True}, "attn_pdrop is True; a number"),
         (settings.from_gpt2, {"scale_attn_weights": False}, "scale_attn_weights is False"),

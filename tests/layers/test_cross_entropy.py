@@ -43,6 +43,20 @@ def test_value_and_gradients_are_those_of_the_reference(
     assert_close(mine, theirs)
 
 
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_a_bias_counts_like_any_other_weight(
+    monkeypatch: pytest.MonkeyPatch, smoothing: float
+) -> None:
+    features, weight, labels = problem()
+    bias = torch.randn(weight.size(0), dtype=torch.float64, requires_grad=True)
+    slices_of(monkeypatch, 5, weight)
+    ours = linear_cross_entropy(features, weight, labels, smoothing, bias)
+    reference = smoothed_cross_entropy(features @ weight.T + bias, labels, smoothing)
+    assert_close(ours, reference)
+    mine = torch.autograd.grad(ours * 0.37, (features, weight, bias))
+    assert_close(mine, torch.autograd.grad(reference * 0.37, (features, weight, bias)))
+
+
 def test_smoothing_is_as_the_paper_says() -> None:
     features, weight, labels = problem()
     smoothing, vocabulary = 0.1, weight.size(0)

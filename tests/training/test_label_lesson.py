@@ -307,6 +307,14 @@ def test_the_commands(
     assert tagged.splitlines()[0] == "a\tB-NP"
     found = json.loads(answer("fill", str(runs["masked-language-model"]), "a [MASK] .", "--json"))
     assert len(found["candidates"][0]) == 5
+    masked = runs["masked-language-model"]
+    seen = str(folder / FILES["masked-language-model"])
+    told = json.loads(answer("evaluate", str(masked), "--data", seen, "--json"))
+    assert 1 < told["scores"]["perplexity"] < len(Run(masked).tokenizers().source)
+    assert 10 < told["scores"]["accuracy"] <= 100
+    with pytest.raises(SystemExit):
+        main(["evaluate", str(masked), "--data", seen, "--picture", str(picture)])
+    assert "this run has no labels" in capsys.readouterr().err
     answer("embed", run, "a film", "a book", "--out", str(tmp_path / "v.npy"))
     assert np.load(tmp_path / "v.npy", allow_pickle=False).shape == (2, 16)
     assert "labels" in answer("show", run)
@@ -321,10 +329,13 @@ def test_files_on_the_command_line_go_with_a_run_to_begin_from(
 ) -> None:
     masked = runs["masked-language-model"]
     words = ["train", f"--{flag}", str(folder / FILES[task]), "--from", str(masked)]
+    said = ["--set", "train.steps=8", "--set", "model.dropout=0.25"]
     for _ in range(2):  # the second time it finds what it has done
-        main([*words, "--out", str(tmp_path / "run"), "--set", "train.steps=8"])
+        main([*words, "--out", str(tmp_path / "run"), *said])
     found = Run(tmp_path / "run")
-    assert found.recipe().model == Run(masked).recipe().model
+    # What is said of the model changes that of the run; nothing else does.
+    like = Run(masked).recipe().model.model_copy(update={"dropout": 0.25})
+    assert found.recipe().model == like
     assert found.tokenizers().source.fingerprint == Run(masked).tokenizers().source.fingerprint
 
 

@@ -1,4 +1,4 @@
-"""regard evaluate --data: classifiers, taggers and language models on text they have not seen."""
+"""regard evaluate --data: whatever is no translator, on text it has not seen."""
 
 import json
 import math
@@ -41,14 +41,17 @@ def evaluate_data(
     from regard.errors import RequestError
 
     check_picture(picture)
-    recipe = Run.open(run).recipe_for("classification", "tagging", "language-model")
-    if picture is not None and recipe.task == "language-model":
+    labelling, reading = ("classification", "tagging"), ("language-model", "masked-language-model")
+    recipe = Run.open(run).recipe_for(*labelling, *reading)
+    if picture is not None and recipe.task in reading:
         raise RequestError("--picture shows which labels are confused; this run has no labels")
     match recipe.task:
         case "classification":
             found = score_classifier(run, recipe, files, bootstrap)
         case "tagging":
             found = score_tagger(run, recipe, files, bootstrap)
+        case "masked-language-model":
+            found = score_masked(run, recipe, files)
         case _:
             found = score_language_model(run, files)
     if picture is not None:
@@ -172,6 +175,33 @@ def score_language_model(run: Path, files: Sequence[Path]) -> Scored:
         "bits/character": total / math.log(2) / max(1, characters),
     }
     return Scored(tokens, "tokens", scores, {}, [], [])
+
+
+def score_masked(run: Path, recipe: "Recipe", files: Sequence[Path]) -> Scored:
+    """As in validation: the same share of the text is hidden, the same tokens each time."""
+    import numpy as np
+
+    from regard.data.masked import MaskedExamples, Masking
+    from regard.data.stream import Stream
+    from regard.data.texts import paragraphs, read_documents
+    from regard.errors import DataError
+    from regard.evaluate.masked import HeldOutMasked
+    from regard.text_tasks.filler import Filler
+
+    filler = Filler.load(run, "auto")
+    model, tokenizer = filler.model, filler.tokenizer
+    texts = [text for text in paragraphs(read_documents(files)) if text is not None]
+    ids = [i for row in tokenizer.encode_batch(texts) for i in (*row, tokenizer.specials.end)]
+    if len(ids) < 3:
+        raise DataError(f"{files[0]}: no text in it; give some to hide words of")
+    in_pairs = model.config.next_sentence
+    content = min(len(ids), recipe.data.context - (3 if in_pairs else 2))
+    stream = Stream(np.array(ids), sum(map(len, texts)), tokenizer.fingerprint)
+    masking = Masking.of(tokenizer, recipe.data.masked_share, recipe.data.whole_words)
+    examples = MaskedExamples(stream, content, masking, in_pairs)
+    findings = HeldOutMasked(examples, tokenizer).findings(model, recipe.train.batch_tokens)
+    scores = {name: value for name, value in findings.scores.items() if value is not None}
+    return Scored(len(ids), "tokens", {"loss": findings.loss, **scores}, {}, [], [])
 
 
 def with_unknown(there: set[str], names: list[str], files: Sequence[Path]) -> list[str]:

@@ -1,6 +1,6 @@
 """A batch: padded tensors and masks. B sentences, S source length, T target length."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +8,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from regard.text.tokenizer import PAD
+from regard.data.corpus import Pair
+from regard.text.tokenizer import PAD, Tokenizers
 from regard.text.tokenizer import START as START
 
 Ids = Sequence[int] | NDArray[np.int64]
@@ -22,12 +23,8 @@ class Batch:
     source_mask: Tensor  # [B, S], True at real tokens
     target: Tensor  # [B, T]
     labels: Tensor  # [B, T], PAD where there is nothing to predict
+    label_mask: Tensor  # [B, T], True where there is something to predict
     tokens: int  # real tokens, source and labels
-
-    @property
-    def label_mask(self) -> Tensor:
-        """[B, T], True where there is something to predict."""
-        return self.labels != PAD
 
     def to(self, device: torch.device) -> "Batch":
         if device.type == "cpu":
@@ -37,6 +34,7 @@ class Batch:
             self.source_mask.to(device, non_blocking=True),
             self.target.to(device, non_blocking=True),
             self.labels.to(device, non_blocking=True),
+            self.label_mask.to(device, non_blocking=True),
             self.tokens,
         )
 
@@ -93,7 +91,9 @@ def pad(rows: Sequence[Ids], filler: int = PAD) -> Tensor:
 
 
 def batch_sources(sources: Sequence[Ids]) -> tuple[Tensor, Tensor]:
-    """Padded sources and their mask; each source ends in END."""
+    """Padded sources and their mask, which follows from their lengths: elsewhere than in our own
+    tokenizers PAD may be a piece like others. Each source ends in END.
+    """
     source = pad(sources)
     lengths = torch.tensor([len(row) for row in sources])
     return source, torch.arange(source.size(1)) < lengths[:, None]
@@ -102,7 +102,23 @@ def batch_sources(sources: Sequence[Ids]) -> tuple[Tensor, Tensor]:
 def batch_pairs(sources: Sequence[Ids], targets: Sequence[Ids], start: int = START) -> Batch:
     """Pairs whose sides both end in END."""
     source, source_mask = batch_sources(sources)
-    labels = pad(targets)
+    labels, label_mask = batch_sources(targets)
     target = torch.cat((torch.full_like(labels[:, :1], start), labels[:, :-1]), dim=1)
     tokens = sum(map(len, sources)) + sum(map(len, targets))
-    return Batch(source, source_mask, target, labels, tokens)
+    return Batch(source, source_mask, target, labels, label_mask, tokens)
+
+
+def batches_of(pairs: Iterable[Pair], tokenizers: Tokenizers, rows: int) -> Iterator[Batch]:
+    """Pairs of texts as batches of so many rows, those of like length together."""
+    closing, specials = tokenizers.source.specials.end, tokenizers.target.specials
+    ids = [
+        (
+            [*tokenizers.source.encode(pair.source), closing],
+            [*tokenizers.target.encode(pair.target), specials.end],
+        )
+        for pair in pairs
+    ]
+    ids.sort(key=lambda pair: len(pair[1]))
+    for first in range(0, len(ids), rows):
+        sources, targets = zip(*ids[first : first + rows], strict=True)
+        yield batch_pairs(sources, targets, specials.start)

@@ -32,7 +32,7 @@ from regard.data.on_disk import (
 )
 from regard.data.sieve import Report, Sieve
 from regard.errors import RunError
-from regard.text.tokenizer import END, Tokenizer
+from regard.text.tokenizer import START, Tokenizer
 
 CHUNK_PAIRS = 4096
 # Bounds the memory of a chunk when all its sentences are very long.
@@ -91,16 +91,19 @@ def write_ids(
 
 @dataclass(frozen=True)
 class IdPairs:
-    """Encoded pairs, read from disk as they are asked for. Lengths count END."""
+    """Encoded pairs, read from disk as they are asked for. Lengths count END; decoders begin with
+    `start`.
+    """
 
     source_tokenizer: str
     target_tokenizer: str
     fingerprint: str
     _ids: IdFile
     _index: npt.NDArray[Any]
+    start: int = START
 
     @classmethod
-    def open(cls, folder: Path, name: str) -> Self:
+    def open(cls, folder: Path, name: str, start: int = START) -> Self:
         header_path = folder / f"{name}.json"
         try:
             with header_path.open("rb") as file:
@@ -122,6 +125,7 @@ class IdPairs:
             fingerprint=hashlib.sha256(content).hexdigest(),
             _ids=ids,
             _index=index,
+            start=start,
         )
 
     def __len__(self) -> int:
@@ -136,7 +140,8 @@ class IdPairs:
         return self._ids.read(begin + source_length, length)
 
     def batch(self, rows: npt.NDArray[np.int64]) -> Batch:
-        return batch_pairs([self.source(i) for i in rows], [self.target(i) for i in rows])
+        sources, targets = [self.source(i) for i in rows], [self.target(i) for i in rows]
+        return batch_pairs(sources, targets, self.start)
 
     @property
     def source_lengths(self) -> npt.NDArray[np.int32]:
@@ -171,8 +176,9 @@ def _encode(
             short.append(pair)
     sources = source_tokenizer.encode_batch([pair.source for pair in short])
     targets = target_tokenizer.encode_batch([pair.target for pair in short])
+    ends = source_tokenizer.specials.end, target_tokenizer.specials.end
     return [
-        ([*source, END], [*target, END])
+        ([*source, ends[0]], [*target, ends[1]])
         for pair, source, target in zip(short, sources, targets, strict=True)
         if sieve.keeps(pair, len(source) + 1, len(target) + 1)
     ]

@@ -58,7 +58,7 @@ class Masking:
 
     @classmethod
     def of(cls, tokenizer: Tokenizer, share: float, whole_words: bool) -> "Masking":
-        pieces = tokenizer.pieces(range(len(tokenizer))) if whole_words else []
+        pieces = tokenizer.vocabulary if whole_words else []
         begins = np.array([tokenizer.begins_word(piece) for piece in pieces]) if pieces else None
         return cls(tokenizer.specials, len(tokenizer), share, begins)
 

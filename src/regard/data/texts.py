@@ -65,6 +65,14 @@ def text_of(line: str, place: str) -> str:
     raise DataError(f'{place}: no "text" in the object; rename the key')
 
 
+def paragraphs(texts: Iterator[str | None]) -> Iterator[str | None]:
+    """Lines that hold something, each a document of its own."""
+    for text in texts:
+        if text is not None and text.strip():
+            yield text
+            yield None
+
+
 def count_characters(texts: Iterable[str | None]) -> int:
     return sum(len(text) for text in texts if text is not None)
 

@@ -23,7 +23,7 @@ from regard.checkpoint import Run
 from regard.engines.ctranslate2 import FACTS, LAYOUT, fingerprint
 from regard.engines.folders import new_folder
 from regard.errors import RequestError
-from regard.text.tokenizer import Specials, Tokenizer, Tokenizers
+from regard.text.tokenizer import Tokenizers
 
 if TYPE_CHECKING:
     from regard.models.transformer import Transformer
@@ -32,6 +32,7 @@ ACTIVATIONS = {
     "relu": Activation.RELU,
     "gelu": Activation.GELU,
     "gelu_tanh": Activation.GELUTanh,
+    "swish": Activation.SWISH,
     "swiglu": Activation.SWISH,
 }
 # CTranslate2 looks sinusoidal positions up in a table, which has to end somewhere.
@@ -55,10 +56,10 @@ def convert(folder: Path, path: Path, int8: bool = False) -> None:
             f"{folder}: some layers have lost heads, and CTranslate2 wants as many in each; "
             "use --engine torch"
         )
-    if any(tokenizer.specials != Specials() for tokenizer in tokenizers):
+    if any(tokenizer.specials.unknown is None for tokenizer in tokenizers):
         raise RequestError(
-            f"{folder}: CTranslate2 is given regard's own tokenizers only, this one was imported; "
-            "use --engine torch"
+            f"{folder}: CTranslate2 wants a piece for what is unknown, and the imported tokenizer "
+            "has none; use --engine torch"
         )
     model = cast("Transformer", run.model(tokenizers))
     positions = max(POSITIONS, recipe.data.max_length)
@@ -117,13 +118,13 @@ def specification(model: "Transformer", tokenizers: Tokenizers, positions: int) 
         fill_block(layer, block)
     spec.config.layer_norm_epsilon = 1e-6 if config.normalisation == "rms" else 1e-5
     spec.config.add_source_eos = True
-    spec.register_source_vocabulary(pieces(tokenizers.source))
-    spec.register_target_vocabulary(pieces(tokenizers.target))
+    names, specials = tokenizers.target.vocabulary, tokenizers.target.specials
+    spec.config.eos_token = names[specials.end]
+    spec.config.unk_token = names[cast("int", specials.unknown)]
+    spec.config.bos_token = spec.config.decoder_start_token = names[specials.start]
+    spec.register_source_vocabulary(list(tokenizers.source.vocabulary))
+    spec.register_target_vocabulary(list(tokenizers.target.vocabulary))
     return spec
-
-
-def pieces(tokenizer: Tokenizer) -> list[str]:
-    return tokenizer.pieces(range(len(tokenizer)))
 
 
 def numbers(tensor: torch.Tensor) -> Any:

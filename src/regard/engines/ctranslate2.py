@@ -20,7 +20,7 @@ from regard.engines.batches import batches_by_length
 from regard.errors import RegardError, RequestError
 from regard.hypothesis import Hypothesis
 from regard.search import Search
-from regard.text.tokenizer import END, PAD, SPECIALS, START, Tokenizers
+from regard.text.tokenizer import Tokenizers
 
 # Raised when folders written before can no longer be used.
 LAYOUT = 1
@@ -55,8 +55,9 @@ class CTranslate2:
         self._otherwise = otherwise
         self._type = "int8" if int8 else "float32"
         source, target = self.tokenizers
-        self._source_pieces = source.pieces(range(len(source)))
-        self._target_ids = {piece: i for i, piece in enumerate(target.pieces(range(len(target))))}
+        self._source_pieces = source.vocabulary
+        self._target_ids = {piece: i for i, piece in enumerate(target.vocabulary)}
+        self._end, self._never = target.vocabulary[target.specials.end], target.specials.never
         # Short sentences make small products: a batch for each core, not a product on all cores.
         self._translator = ctranslate2.Translator(
             str(folder),
@@ -132,7 +133,7 @@ class CTranslate2:
             "forbid repetitions": search.no_repeat_ngram > 0,
             "begin with a prefix": any(prefixes),
             f"keep {search.beam_size} hypotheses": 2 * search.beam_size
-            > len(self._target_ids) - len(SPECIALS),
+            > len(self._target_ids) - len(self._never) - 1,
             f"go beyond {self._positions} pieces": self._positions is not None
             and max(self._limits(sources, search), default=0) > self._positions,
         }
@@ -163,17 +164,17 @@ class CTranslate2:
         ):
             if search.beam_size == 1:
                 found[row] = [outputs[0][: limits[row]]]
-            elif all(map(ends, outputs)) and max(map(len, outputs)) <= limits[row]:
+            elif all(map(self._ends, outputs)) and max(map(len, outputs)) <= limits[row]:
                 found[row] = outputs
         cut = sorted(set(range(len(sources))) - found.keys(), key=limits.__getitem__)
         again = ((list(rows), limit) for limit, rows in groupby(cut, key=limits.__getitem__))
         # At its limit a search closes a whole beam, beside fewer than a beam of outputs that ended
         # earlier. With patience for two beams all of them are given, and those that ended go first.
         for row, outputs in self._translate(sources, again, search, beams=2):
-            found[row] = sorted(outputs, key=lambda each: not ends(each))
+            found[row] = sorted(outputs, key=lambda each: not self._ends(each))
         return [
             [
-                Output(each[:-1], True) if ends(each) else Output(each, False)
+                Output(each[:-1], True) if self._ends(each) else Output(each, False)
                 for each in found[row][: search.n_best]
             ]
             for row in range(len(sources))
@@ -197,6 +198,7 @@ class CTranslate2:
         beams: int = 1,
     ) -> Iterator[tuple[int, list[list[str]]]]:
         """Rows and their outputs by score, END included; a batch has its rows and its limit."""
+        forbidden = [[self.tokenizers.target.vocabulary[index]] for index in self._never]
         pending: list[tuple[int, Any]] = []
         for rows, limit in batches:
             results = self._translator.translate_batch(
@@ -207,8 +209,7 @@ class CTranslate2:
                 patience=beams,
                 # At 0 CTranslate2 stops sooner; this is as good as 0 and does not.
                 length_penalty=search.length_penalty or 1e-30,
-                disable_unk=True,
-                suppress_sequences=[[SPECIALS[PAD]], [SPECIALS[START]]],
+                suppress_sequences=forbidden,
                 return_end_token=True,
                 max_input_length=0,
                 max_decoding_length=limit,
@@ -248,9 +249,8 @@ class CTranslate2:
         table = self._source_pieces
         return [table[index] for index in ids]
 
-
-def ends(pieces: list[str]) -> bool:
-    return pieces[-1] == SPECIALS[END]
+    def _ends(self, pieces: list[str]) -> bool:
+        return pieces[-1] == self._end
 
 
 def remove_older(kept: Path) -> None:

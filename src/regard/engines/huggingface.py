@@ -145,21 +145,19 @@ def import_run(folder: Path, out: Path) -> Recipe:
     tensors = tidied(read_weights(folder), config, folder / "model.safetensors")
     match family:
         case "marian" | "pegasus":
-            model = theirs.from_marian(settings)
+            model = theirs.from_marian(settings, tensors)
         case "gpt2":
             model = theirs.from_gpt2(settings)
         case _:
             model = theirs.from_bert(settings, tensors)
     tokenizers = read_tokenizers(folder, settings, family)
-    limits = {"max_length": min(512, settings.whole("max_position_embeddings", 1024))}
-    if TASKS[family] != "translation":
-        limits = {"context": model["max_positions"], "max_length": model["max_positions"]}
     recipe = parse(
         {
             "task": TASKS[family],
-            "data": {"imported": str(folder), **limits},
-            "tokenizer": {"joint": tokenizers.source is tokenizers.target},
+            "data": {"imported": str(folder), **reading(folder, settings, model)},
+            "tokenizer": {"joint": tokenizers.joint},
             "model": model,
+            "decode": searching(folder, settings),
         },
         str(folder / "config.json"),
     )
@@ -179,6 +177,27 @@ def import_run(folder: Path, out: Path) -> Recipe:
         card = imported_card(out.resolve().name, folder, recipe, parameters)
         (scratch / "README.md").write_text(card, encoding="utf-8")
     return recipe
+
+
+def reading(folder: Path, settings: Settings, model: Mapping[str, Any]) -> dict[str, Any]:
+    """What [data] can say: how much the model reads at a time, and in which languages."""
+    if TASKS[settings.values["model_type"]] != "translation":
+        return {"context": model["max_positions"], "max_length": model["max_positions"]}
+    limits: dict[str, Any] = {
+        "max_length": min(512, settings.whole("max_position_embeddings", 1024))
+    }
+    told = optional_json(folder / "tokenizer_config.json")
+    languages = [told.get("source_lang"), told.get("target_lang")]
+    if all(isinstance(code, str) and code for code in languages):
+        limits["languages"] = languages
+    return limits
+
+
+def searching(folder: Path, settings: Settings) -> dict[str, Any]:
+    """[decode], as far as the model says how it wants to be searched."""
+    told = {**settings.values, **optional_json(folder / "generation_config.json")}
+    names = {"beam_size": "num_beams", "length_penalty": "length_penalty"}
+    return {ours: told[theirs] for ours, theirs in names.items() if told.get(theirs) is not None}
 
 
 def with_known_pieces(
@@ -258,9 +277,9 @@ def tidied(
             for name, tensor in tensors.items()
         }
     tensors = {name: tensor for name, tensor in tensors.items() if not BESIDE.fullmatch(name)}
-    bias = tensors.pop("final_logits_bias", None)
-    if bias is not None and bool(bias.any()):
-        raise RunError(f"{where}: final_logits_bias is not zero; regard's Transformer has no such")
+    # Every Marian model is saved with an output bias, most often of zeros.
+    if "final_logits_bias" in tensors and not bool(tensors["final_logits_bias"].any()):
+        del tensors["final_logits_bias"]
     for name, first in repeated(config).items():
         if name in tensors:
             tensor = tensors.pop(name)
@@ -302,6 +321,10 @@ def read_json(path: Path) -> dict[str, Any]:
     if not isinstance(values, dict):
         raise RunError(f"{path}: not an object of settings; save the model again")
     return values
+
+
+def optional_json(path: Path) -> dict[str, Any]:
+    return read_json(path) if path.is_file() else {}
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:

@@ -28,6 +28,7 @@ class Entry:
     stream: int | None = None  # which axis of ours is as wide as the model
     turned: bool = False  # theirs has rows for columns
     upside_down: bool = False  # theirs has the last row first
+    as_table: bool = False  # theirs is a table of one row
 
 
 def affine(ours: str, theirs: str, stream: int | None = 0) -> Iterator[Entry]:
@@ -54,6 +55,8 @@ def marian_entries(config: "TransformerConfig") -> Iterator[Entry]:
         yield Entry("source_embedding.weight", ("model.encoder.embed_tokens.weight",), 1)
     if config.tied_embeddings == "none":
         yield Entry("output.weight", ("lm_head.weight",), 1)
+    if config.output_bias:
+        yield Entry("output.bias", ("final_logits_bias",), as_table=True)
     for side, layers in (("encoder", config.encoder_layers), ("decoder", config.decoder_layers)):
         if config.norm == "pre":
             yield from affine(f"{side}_norm", f"model.{side}.layer_norm")
@@ -152,7 +155,7 @@ def to_theirs(config: "ModelConfig", tensors: Mapping[str, Tensor]) -> dict[str,
             tensor = tensor.flip(0)
         parts = tensor.chunk(len(entry.theirs))
         for name, part in zip(entry.theirs, parts, strict=True):
-            result[name] = part.T if entry.turned else part
+            result[name] = part.T if entry.turned else part[None] if entry.as_table else part
     return result
 
 
@@ -171,6 +174,8 @@ def to_ours(
     for entry in table:
         parts = [tensors[name] for name in entry.theirs]
         tensor = torch.cat([part.T for part in parts] if entry.turned else parts)
+        if entry.as_table:
+            tensor = tensor.flatten()
         if order is not None and entry.stream is not None:
             if tensor.size(entry.stream) != len(order):
                 raise RunError(f"{where}: {entry.theirs[0]} is not as wide as the model")

@@ -10,9 +10,10 @@ from regard.text.tokenizer import Specials
 if TYPE_CHECKING:
     from regard.models import BertConfig, GPTConfig, TransformerConfig
 
-ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "gelu_tanh": "gelu_new"}
+ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "gelu_tanh": "gelu_new", "swish": "swish"}
 OUR_ACTIVATIONS = {theirs: ours for ours, theirs in ACTIVATIONS.items()} | {
-    "gelu_pytorch_tanh": "gelu_tanh"
+    "gelu_pytorch_tanh": "gelu_tanh",
+    "silu": "swish",
 }
 # Sinusoidal positions need no limit, but a configuration has to name one.
 MARIAN_POSITIONS = 1024
@@ -170,8 +171,10 @@ class Settings:
                 raise self.refused(key, f"regard's model has only {value!r}")
 
 
-def from_marian(settings: Settings) -> dict[str, Any]:
-    """Our [model] section; what is not said is as their configuration has it by default."""
+def from_marian(settings: Settings, tensors: Mapping[str, object]) -> dict[str, Any]:
+    """Our [model] section; what is not said is as their configuration has it by default. Whether
+    there is an output bias, only the weights can tell.
+    """
     pre = settings.values.get("model_type") == "pegasus"
     layers, heads = (
         settings.whole("encoder_layers", 12),
@@ -207,6 +210,7 @@ def from_marian(settings: Settings) -> dict[str, Any]:
         "activation": settings.activation("activation_function", "gelu"),
         "norm": "pre" if pre else "post",
         "tied_embeddings": "all" if shared else "output" if tied else "none",
+        "output_bias": "final_logits_bias" in tensors,
     }
 
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from regard.engines.sentencepiece import document_of
 from regard.engines.settings import Settings
 from regard.errors import RunError
 from regard.text import foreign
@@ -26,7 +27,14 @@ ROLES = {
     "mask": ("mask_token",),
 }
 USUAL = {
-    "bert": {"pad": "[PAD]", "unknown": "[UNK]", "start": "[CLS]", "end": "[SEP]", "mask": "[MASK]"}
+    "marian": {"pad": "<pad>", "unknown": "<unk>", "end": "</s>"},
+    "bert": {
+        "pad": "[PAD]",
+        "unknown": "[UNK]",
+        "start": "[CLS]",
+        "end": "[SEP]",
+        "mask": "[MASK]",
+    },
 }
 
 
@@ -75,7 +83,18 @@ PLAIN = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": F
 
 
 def read_tokenizers(folder: Path, settings: Settings, family: str) -> Tokenizers:
-    """One tokenizer for both sides, or a second one in the folder `target`."""
+    """One tokenizer for both sides, or a second one in the folder `target`; or SentencePiece's
+    files, one for each side.
+    """
+    if (folder / "source.spm").is_file() and not (folder / "tokenizer.json").is_file():
+        own = folder / "target_vocab.json"
+        vocabularies = folder / "vocab.json", own if own.is_file() else folder / "vocab.json"
+        models = folder / "source.spm", folder / "target.spm"
+        source, target = (
+            adopt(folder, document_of(*files), settings, family, str(files[0]))
+            for files in zip(models, vocabularies, strict=True)
+        )
+        return Tokenizers(source, target)
     source = read_tokenizer(folder, settings, family)
     if not (folder / "target" / "tokenizer.json").is_file():
         return Tokenizers(source, source)
@@ -98,9 +117,16 @@ def read_tokenizer(folder: Path, settings: Settings, family: str) -> Tokenizer:
     try:
         return Tokenizer.from_json(json.dumps(bare), str(path))
     except RunError:
-        specials = special_ids(folder, document, settings, family)
-        kept = foreign.adopted(document, specials, AROUND[family], str(path))
-        return Tokenizer.from_json(json.dumps(kept, ensure_ascii=False), str(path))
+        return adopt(folder, document, settings, family, str(path))
+
+
+def adopt(
+    folder: Path, document: dict[str, Any], settings: Settings, family: str, where: str
+) -> Tokenizer:
+    """A foreign tokenizer in the form in which a run keeps it."""
+    specials = special_ids(folder, document, settings, family)
+    kept = foreign.adopted(document, specials, AROUND[family], where)
+    return Tokenizer.from_json(json.dumps(kept, ensure_ascii=False), where)
 
 
 def special_ids(folder: Path, document: Any, settings: Settings, family: str) -> Specials:

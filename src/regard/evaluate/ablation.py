@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from regard.data.batch import Batch, batch_pairs
+from regard.data.batch import Batch, batches_of
 from regard.data.corpus import Pair
 from regard.evaluate.pairs import device_of, greedy_translations, references_of
 from regard.evaluate.scores import bleu
 from regard.inspect.heads import Head, How, head_means, heads_of, heads_off
 from regard.objectives import translation
-from regard.text.tokenizer import END, Tokenizers
+from regard.text.tokenizer import Tokenizers
 
 if TYPE_CHECKING:
     from regard.models import Model
@@ -75,21 +75,10 @@ class Bench:
         self.source_tokenizer, self.target_tokenizer = tokenizers
         self.pairs = pairs
         self.how: How = how
-        ids = sorted(
-            (
-                (
-                    [*tokenizers.source.encode(p.source), END],
-                    [*tokenizers.target.encode(p.target), END],
-                )
-                for p in pairs
-            ),
-            key=lambda pair: len(pair[1]),
-        )
         device = device_of(model)
-        self.batches: list[Batch] = []
-        for start in range(0, len(ids), ROWS):
-            sources, targets = zip(*ids[start : start + ROWS], strict=True)
-            self.batches.append(batch_pairs(sources, targets).to(device))
+        self.batches: list[Batch] = [
+            batch.to(device) for batch in batches_of(pairs, tokenizers, ROWS)
+        ]
         self.means: Mapping[Head, Tensor] | None = None
         if how == "mean":
             self.means = head_means(model, self.batches)

@@ -17,7 +17,7 @@ from regard.decode.sample import collect
 from regard.evaluate.scores import bleu, chrf
 from regard.evaluate.validation import Findings, Sample
 from regard.objectives import translation
-from regard.text.tokenizer import END, START, Tokenizer
+from regard.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from regard.models import Model
@@ -90,19 +90,20 @@ def greedy_translations(model: "Model", data: Texts, rows: int = 64) -> list[str
     """Translations by the likeliest token at each step, in the order of the pairs."""
     device = device_of(model)
     step: Step[Any] = model.step
+    closing, specials = data.source_tokenizer.specials.end, data.target_tokenizer.specials
     sources = data.source_tokenizer.encode_batch([pair.source for pair in data.pairs])
     order = sorted(range(len(sources)), key=lambda i: len(sources[i]))
     outputs = [""] * len(sources)
     for start in range(0, len(order), rows):
         chosen = order[start : start + rows]
-        source, mask = batch_sources([[*sources[i], END] for i in chosen])
+        source, mask = batch_sources([[*sources[i], closing] for i in chosen])
         source, mask = source.to(device), mask.to(device)
         hypotheses = collect(
             step,
             model.start(source, mask),
-            torch.full((len(chosen),), START, device=device),
+            torch.full((len(chosen),), specials.start, device=device),
             max_lengths=(2 * mask.sum(1) + 20).clamp(max=model.longest),
-            end=END,
+            end=specials.end,
             scored=False,
         )
         texts = data.target_tokenizer.decode_batch([each.tokens for each in hypotheses])

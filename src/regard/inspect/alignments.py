@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from regard.data.batch import batch_pairs
+from regard.data.batch import START, batch_pairs
 from regard.inspect.heads import attentions
 from regard.inspect.maps import Reading, merge_words, recording
 
@@ -190,12 +190,15 @@ def alignment_error_rate(found: Sequence[Links], silver: Sequence[tuple[Links, L
 
 @dataclass(frozen=True)
 class Example:
-    """A pair as the model reads it: ids that end in END, and the word of each piece, -1 for END."""
+    """A pair as the model reads it: ids that end in END, and the word of each piece, -1 for END.
+    The decoder begins with `start`, the same for all examples.
+    """
 
     source: list[int]
     target: list[int]
     source_word: list[int]
     target_word: list[int]
+    start: int = START
 
 
 @torch.no_grad()
@@ -255,7 +258,8 @@ def has_words(example: Example) -> bool:
 
 def cross_weights(model: "Model", examples: Sequence[Example]) -> list[torch.Tensor]:
     """[B, h, T, S] for each layer."""
-    batch = batch_pairs([each.source for each in examples], [each.target for each in examples])
+    sources, targets = [each.source for each in examples], [each.target for each in examples]
+    batch = batch_pairs(sources, targets, examples[0].start)
     batch = batch.to(next(model.parameters()).device)
     with recording(model):
         model.features(batch.source, batch.source_mask, batch.target)

@@ -24,20 +24,27 @@ def smoothed_cross_entropy(logits: Tensor, labels: Tensor, smoothing: float) -> 
 
 
 def linear_cross_entropy(
-    features: Tensor, weight: Tensor, labels: Tensor, smoothing: float = 0.0
+    features: Tensor,
+    weight: Tensor,
+    labels: Tensor,
+    smoothing: float = 0.0,
+    bias: Tensor | None = None,
 ) -> Tensor:
-    """smoothed_cross_entropy(features @ weightᵀ, labels) for [N, d] features and a [V, d] weight.
+    """smoothed_cross_entropy(features @ weightᵀ + bias, labels) for [N, d] features, a [V, d]
+    weight and a [V] bias.
 
     Computed in the type of the weight, whatever the features came in.
     """
     # Asked here because inside the function gradients are always off, and needs_input_grad says yes
     # even under no_grad.
-    needs_gradient = torch.is_grad_enabled() and (features.requires_grad or weight.requires_grad)
+    needs_gradient = torch.is_grad_enabled() and any(
+        each is not None and each.requires_grad for each in (features, weight, bias)
+    )
     device = features.device.type
     exact = torch.autocast(device, enabled=False) if torch.is_autocast_enabled(device) else None
     with exact or nullcontext():
         total: Tensor = _LinearCrossEntropy.apply(  # type: ignore[no-untyped-call]
-            features.to(weight.dtype), weight, labels, smoothing, needs_gradient
+            features.to(weight.dtype), weight, bias, labels, smoothing, needs_gradient
         )
     return total
 
@@ -59,7 +66,7 @@ def softmax_and_log(logits: Tensor, label: Tensor) -> tuple[Tensor, Tensor]:
 
 
 class _LinearCrossEntropy(torch.autograd.Function):
-    """With z = Wx: loss = logsumexp(z) − (1 − ε) z_y − ε mean(z), whose gradient is
+    """With z = Wx + b: loss = logsumexp(z) − (1 − ε) z_y − ε mean(z), whose gradient is
     softmax(z) − (1 − ε) onehot(y) − ε/V. The ε terms are linear in z, so they need no pass over V.
     """
 
@@ -68,6 +75,7 @@ class _LinearCrossEntropy(torch.autograd.Function):
         ctx: Any,
         features: Tensor,
         weight: Tensor,
+        bias: Tensor | None,
         labels: Tensor,
         smoothing: float,
         needs_gradient: bool,
@@ -78,29 +86,40 @@ class _LinearCrossEntropy(torch.autograd.Function):
         if needs_gradient:
             d_features = torch.empty_like(features)
             d_weight = torch.zeros_like(weight)
+            d_bias = None if bias is None else torch.zeros_like(bias)
         for start in range(0, features.size(0), rows):
             part = features[start : start + rows]
             label = labels[start : start + rows, None]
-            gradient, chosen = softmax_and_log(part @ weight.T, label)
+            logits = part @ weight.T if bias is None else torch.addmm(bias, part, weight.T)
+            gradient, chosen = softmax_and_log(logits, label)
             total -= chosen.sum()
             if smoothing:
                 # mean(log p) = mean(z) − logsumexp(z), and logsumexp(z) = z_y − log p_y.
                 normaliser = (part * weight[label[:, 0]]).sum(1, keepdim=True) - chosen
                 mean = (part @ weight.mean(0)[:, None]) - normaliser
+                if bias is not None:
+                    mean += bias.mean() - bias[label]
                 total -= smoothing * (mean - chosen).sum()
             if needs_gradient:
                 gradient.scatter_add_(1, label, gradient.new_full(label.shape, smoothing - 1.0))
                 torch.mm(gradient, weight, out=d_features[start : start + rows])
                 d_weight.addmm_(gradient.T, part)
+                if d_bias is not None:
+                    d_bias += gradient.sum(0)
         if needs_gradient:
             if smoothing:
                 d_features -= smoothing * weight.mean(0)
                 d_weight -= (smoothing / vocabulary) * features.sum(0)
-            ctx.save_for_backward(d_features, d_weight)
+                if d_bias is not None:
+                    d_bias -= smoothing / vocabulary * features.size(0)
+            ctx.save_for_backward(d_features, d_weight, d_bias)
         return total
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor, Tensor, None, None, None]:
-        d_features, d_weight = ctx.saved_tensors
-        return d_features * upstream, d_weight * upstream, None, None, None
+    def backward(
+        ctx: Any, upstream: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor | None, None, None, None]:
+        d_features, d_weight, d_bias = ctx.saved_tensors
+        d_bias = None if d_bias is None else d_bias * upstream
+        return d_features * upstream, d_weight * upstream, d_bias, None, None, None

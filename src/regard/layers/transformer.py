@@ -14,8 +14,8 @@ from regard.layers.dropout import Dropout
 
 Norm = Literal["post", "pre"]
 Normalisation = Literal["layer", "rms"]
-# "gelu_tanh" is the approximation that GPT-2 was trained with.
-Activation = Literal["relu", "gelu", "gelu_tanh", "swiglu"]
+# "gelu_tanh" is the approximation that GPT-2 was trained with, "swish" what OPUS-MT's models were.
+Activation = Literal["relu", "gelu", "gelu_tanh", "swish", "swiglu"]
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,8 @@ def activate(hidden: Tensor, activation: Activation) -> Tensor:
             return F.gelu(hidden)
         case "gelu_tanh":
             return F.gelu(hidden, approximate="tanh")
+        case "swish":
+            return F.silu(hidden)
         case "relu":
             return F.relu(hidden)
 

@@ -87,7 +87,8 @@ class Bert(nn.Module):
             if isinstance(module, nn.Linear):
                 nn.init.zeros_(module.bias)
         with torch.no_grad():
-            self.positions.table.copy_(sinusoids(*self.positions.table.shape, 0.07))
+            table = self.positions.table
+            table.copy_(sinusoids(table.size(0), table.size(1), amplitude=0.07))
 
     def embed(self, tokens: Tensor, segments: Tensor | None) -> Tensor:
         """Token plus position plus segment, normalised: [B, T] → [B, T, d]"""

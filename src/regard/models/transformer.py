@@ -53,6 +53,8 @@ class TransformerConfig(BaseModel):
     positions: Literal["sinusoidal", "learned", "rotary"] = "sinusoidal"
     max_positions: int = Field(default=1024, ge=1, le=1_000_000)
     tied_embeddings: Literal["all", "output", "none"] = "all"
+    # A logit of its own for each piece, whatever was read; Marian's models have it.
+    output_bias: bool = False
 
     @model_validator(mode="after")
     def heads_fit(self) -> "TransformerConfig":
@@ -154,7 +156,7 @@ class Transformer(nn.Module):
             if config.tied_embeddings == "all"
             else nn.Embedding(source_vocabulary, config.d_model)
         )
-        self.output = nn.Linear(config.d_model, target_vocabulary, bias=False)
+        self.output = nn.Linear(config.d_model, target_vocabulary, bias=config.output_bias)
         if config.tied_embeddings != "none":
             self.output.weight = self.target_embedding.weight
         self.positions: Sinusoidal | Learned | None = None

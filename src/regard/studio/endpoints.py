@@ -188,7 +188,7 @@ def trace(run: OpenRun, asked: Pair) -> dict[str, Any]:
         batch = batch_pairs([source], [target], specials.start)
         logits = translator.model(batch.source, batch.source_mask, batch.target)[0]
         tokenizers, aligners = translator.tokenizers, translator.aligners
-        pieces = tokenizers.target.pieces(range(len(tokenizers.target)))
+        pieces = tokenizers.target.vocabulary
         maps = maps_of(run, asked, translator)
         return {
             "source": side(tokenizers.source, source[:-1]),

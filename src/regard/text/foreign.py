@@ -7,7 +7,8 @@ around a text. The library reads the file like any other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from regard.errors import RunError
@@ -29,8 +30,9 @@ KNOWN = {
         *("Strip", "WordPiece"),
     },
 }
-# A pattern can be written so that it takes for ever; these cannot.
+# A pattern can be written so that it takes for ever; these cannot, nor can a class of characters.
 HARMLESS = {r"\s+", " {2,}"}
+CLASS = re.compile(r"\[(\\x\{[0-9a-f]{1,6}\}(-\\x\{[0-9a-f]{1,6}\})?)+\]")
 
 
 def adopted(
@@ -108,11 +110,28 @@ def checked(document: dict[str, Any], where: str) -> dict[str, Any]:
             if part.get("type") not in known:
                 raise refused(where, f"its {section} has a part of type {part.get('type')!r}")
             match part.get("pattern"):
-                case {"Regex": pattern} if pattern not in HARMLESS:
+                case {"Regex": pattern} if not harmless(pattern):
                     raise refused(where, f"its {section} cuts by a pattern of its own")
     if document.get("truncation") or document.get("padding"):
         raise refused(where, "it cuts or pads texts by itself")
     return document
+
+
+def class_of(codes: Sequence[int]) -> str:
+    """A pattern for one of these characters, given in rising order."""
+    ranges: list[list[int]] = []
+    for code in codes:
+        if ranges and ranges[-1][1] == code - 1:
+            ranges[-1][1] = code
+        else:
+            ranges.append([code, code])
+    return "[" + "".join(f"\\x{{{first:x}}}-\\x{{{last:x}}}" for first, last in ranges) + "]"
+
+
+def harmless(pattern: object) -> bool:
+    return pattern in HARMLESS or (
+        isinstance(pattern, str) and CLASS.fullmatch(pattern) is not None
+    )
 
 
 def parts_of(section: Any) -> Iterator[dict[str, Any]]:

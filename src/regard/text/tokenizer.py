@@ -148,6 +148,11 @@ class Tokenizer:
         return hashlib.sha256(self._json.encode()).hexdigest()
 
     @property
+    def vocabulary(self) -> Sequence[str]:
+        """All pieces, in the order of their ids."""
+        return self._pieces
+
+    @property
     def vocabulary_size(self) -> int:
         return len(self._pieces)
 
@@ -176,7 +181,13 @@ class Tokenizer:
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         mended = [scalar_values(text) for text in texts]
         encodings = self._library.encode_batch_fast(mended, add_special_tokens=False)
-        return [encoding.ids for encoding in encodings]
+        rows = [encoding.ids for encoding in encodings]
+        unknown = self.specials.unknown
+        if not self._foreign or unknown is None:
+            return rows
+        # Some kinds of vocabulary find their special pieces in a text that spells them.
+        special = set(self.specials)
+        return [[unknown if index in special else index for index in row] for row in rows]
 
     def decode(self, ids: Sequence[int]) -> str:
         return self.decode_batch([ids])[0]
@@ -228,10 +239,17 @@ class Tokenizer:
 
 
 class Tokenizers(NamedTuple):
-    """One for each side; the same object twice when the vocabulary is joint."""
+    """One for each side; the same object twice when the vocabulary is joint, unless it came with a
+    model that cuts each language by its own rules.
+    """
 
     source: Tokenizer
     target: Tokenizer
+
+    @property
+    def joint(self) -> bool:
+        """Whether an id means the same piece on both sides."""
+        return self.source is self.target or self.source.vocabulary == self.target.vocabulary
 
     @classmethod
     def load(cls, folder: Path) -> Tokenizers:

@@ -9,7 +9,7 @@ from regard.errors import DataError
 from regard.inspect.alignments import Aligners, Example, WordPair, score_heads, silver_links
 from regard.models import Model
 from regard.recipe import Recipe
-from regard.text.tokenizer import END, Tokenizers
+from regard.text.tokenizer import Tokenizers
 from regard.training.prepare import bounds, corpus, fitting
 
 SENTENCES = 100
@@ -51,7 +51,14 @@ def examples(pairs: Sequence[Pair], tokenizers: Tokenizers) -> list[Example]:
     source, target = tokenizers
     sources = source.encode_batch([pair.source for pair in pairs])
     targets = target.encode_batch([pair.target for pair in pairs])
+    closing, specials = source.specials.end, target.specials
     return [
-        Example([*s, END], [*t, END], [*source.word_of(s), -1], [*target.word_of(t), -1])
+        Example(
+            source=[*s, closing],
+            target=[*t, specials.end],
+            source_word=[*source.word_of(s), -1],
+            target_word=[*target.word_of(t), -1],
+            start=specials.start,
+        )
         for s, t in zip(sources, targets, strict=True)
     ]

@@ -22,20 +22,26 @@ OWN = ("output.", "pooler.", "relation.", "head.", "head_norm.")
 
 
 def with_model_of(recipe: Recipe, run: Run) -> Recipe:
-    """A recipe that begins from a run and does not say its model means the model of that run, which
-    a started run has noted in its own recipe.
+    """What a recipe that begins from a run does not say of its model is as in that run; a started
+    run has noted it in its own recipe.
     """
-    if not recipe.train.from_run or "model" in recipe.model_fields_set:
+    if not recipe.train.from_run:
         return recipe
     begun = run.recipe_path.exists()
     model = (run if begun else Run.open(recipe.train.from_run)).recipe().model
+    said = recipe.model.model_dump(mode="json", include=recipe.model.model_fields_set)
+    if "model" not in recipe.model_fields_set:
+        said = {}
+    if said.get("kind", model.kind) != model.kind:
+        return recipe
     if MODELS[recipe.task].get(model.kind) is not type(model):
         raise RecipeError(
             f"train.from_run {recipe.train.from_run}: a model of kind {model.kind} for another "
             f"task cannot become one for {recipe.task}"
         )
     values = recipe.model_dump(mode="json", exclude_none=True)
-    return parse({**values, "model": model.model_dump(mode="json")}, recipe.train.from_run)
+    values["model"] = model.model_dump(mode="json") | said
+    return parse(values, recipe.train.from_run)
 
 
 def take_tokenizer(run: Run, recipe: Recipe) -> None:
@@ -83,7 +89,7 @@ def take_vectors(model: nn.Module, tokenizer: Tokenizer, path: Path) -> str:
     weight = embedding_of(model).weight
     words = {
         piece.removeprefix("▁"): i
-        for i, piece in enumerate(tokenizer.pieces(range(len(tokenizer))))
+        for i, piece in enumerate(tokenizer.vocabulary)
         if piece.startswith("▁") and len(piece) > 1
     }
     found = read_vectors(path, set(words), weight.size(1))

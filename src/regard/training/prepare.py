@@ -114,7 +114,7 @@ def given_tokenizers(recipe: Recipe) -> Tokenizers | None:
         given = Tokenizers.load(folder)
     except RunError as error:
         raise RecipeError(f"tokenizer.folder: {error}") from None
-    if (given.source is given.target) != section.joint:
+    if given.joint != section.joint:
         raise RecipeError(
             f"tokenizer.folder: {folder} has {'two vocabularies' if section.joint else 'one'}; "
             f"set tokenizer.joint={str(not section.joint).lower()} as it has"
@@ -193,7 +193,8 @@ def load_prepared(run: Run, tokenizers: Tokenizers) -> Prepared | None:
     names = ("train.json", "valid.json", "valid.jsonl")
     if not all((folder / name).exists() for name in names):
         return None
-    train, valid = IdPairs.open(folder, "train"), IdPairs.open(folder, "valid")
+    start = tokenizers.target.specials.start
+    train, valid = (IdPairs.open(folder, name, start) for name in ("train", "valid"))
     fingerprints = (tokenizers.source.fingerprint, tokenizers.target.fingerprint)
     for pairs in (train, valid):
         if (pairs.source_tokenizer, pairs.target_tokenizer) != fingerprints:

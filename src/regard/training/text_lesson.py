@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from regard import objectives
 from regard.checkpoint import Run
 from regard.data.stream import Memory, Stream, TextExamples, Windows, write_stream
-from regard.data.texts import after, count_characters, read_documents, up_to
+from regard.data.texts import after, count_characters, paragraphs, read_documents, up_to
 from regard.errors import DataError, RecipeError
 from regard.evaluate.running_text import HeldOutText
 from regard.models import RecurrentLanguageModelConfig
@@ -93,14 +93,6 @@ def streams(
     backward = recipe.data.direction == "backward"
     valid, train = (Stream.open(folder, name, backward=backward) for name in names)
     return tokenizer, train, valid
-
-
-def paragraphs(texts: Iterator[str | None]) -> Iterator[str | None]:
-    """Lines that hold something, each a document of its own."""
-    for text in texts:
-        if text is not None and text.strip():
-            yield text
-            yield None
 
 
 def up_to_date(run: Run, tokenizer: Tokenizer) -> bool:
