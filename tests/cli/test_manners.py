@@ -57,6 +57,18 @@ def test_closed_standard_input_is_empty(run: Path) -> None:
     ]
 
 
+def test_nothing_to_embed_writes_no_file(run: Path, tmp_path: Path) -> None:
+    done = in_shell(f"embed {run} --out {tmp_path}/v.npy < /dev/null")
+    assert done.returncode == 1
+    assert done.stderr.startswith("regard: error: no text was given, so nothing is written to")
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_object_is_not_streamed(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = failing(["generate", str(run), "one", "--json", "--stream"], capsys)
+    assert said == "regard: error: --json is one object at the end; leave --stream out"
+
+
 def test_closed_standard_output_and_errors_are_no_traceback(run: Path) -> None:
     done = in_shell(f"generate {run} one --max-tokens 3 >&-")
     assert (done.returncode, done.stderr) == (0, "")

@@ -48,7 +48,7 @@ def make_run(folder: Path, task: str, seed: int = 1, **choices: Any) -> Path:
     separate = choices.get("tied_embeddings", "all") in ("output", "none")
     values = {
         "task": task,
-        "data": {"train": ["a.x", "a.y"], "max_length": 24, "context": 24},
+        "data": {"train": ["a.x", "a.y"], "max_length": 24, "context": 40},
         "tokenizer": {"joint": not separate},
         "model": {**PREPARE[task], **choices},
         "decode": {"beam_size": 3},

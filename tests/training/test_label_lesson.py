@@ -162,7 +162,7 @@ def test_a_filler_ranks_candidates(runs: dict[str, Path]) -> None:
     assert found.candidates[0][0].text in found.text
     with pytest.raises(RequestError, match=r"no \[MASK\]"):
         filler.fill("a film")
-    with pytest.raises(RequestError, match="the model reads 24; shorten it"):
+    with pytest.raises(RequestError, match="the model reads 16; shorten it"):
         filler.fill("a [MASK] film " * 12)
 
 
@@ -174,6 +174,21 @@ def test_a_vector_does_not_depend_on_its_neighbours(runs: dict[str, Path]) -> No
         np.testing.assert_allclose(both[1], embedder.embed(["a book"])[0], atol=1e-6)
         pieces, vectors = embedder.tokens("a fine film")
         assert vectors.shape == (len(pieces), 16)
+        # A text longer than the model reads is read in parts, each as if it stood alone.
+        reader = embedder.readers[0]
+        long = " ".join(["a fine film"] * 40)
+        pieces, vectors = embedder.tokens(long)
+        ids = reader.tokenizer.encode(long)
+        parts = reader.parts(ids)
+        assert vectors.shape == (len(ids), 16) == (len(pieces), 16)
+        assert [i for part in parts for i in part] == ids
+        assert len(parts) > 1
+        assert max(map(len, parts)) <= reader.room
+        alone = reader.features(parts[1])[1:-1].detach().numpy()
+        first = len(parts[0])
+        np.testing.assert_allclose(vectors[first : first + len(parts[1])], alone, atol=1e-6)
+        means = np.concatenate([reader.features(part).detach().numpy() for part in parts])
+        np.testing.assert_allclose(embedder.embed([long])[0], means.mean(0), atol=1e-5)
 
 
 def test_a_classifier_begins_from_a_masked_language_model(
@@ -314,7 +329,25 @@ def test_the_commands(
     assert 10 < told["scores"]["accuracy"] <= 100
     with pytest.raises(SystemExit):
         main(["evaluate", str(masked), "--data", seen, "--picture", str(picture)])
-    assert "this run has no labels" in capsys.readouterr().err
+    assert "for labels; this run has none" in capsys.readouterr().err
+    for more, complaint in {
+        ("--beam-size", "3"): "--beam-size: for translators only",
+        ("--int8",): "--int8: for translators only",
+        ("--bootstrap", "-1"): "--bootstrap -1: a number of resamples",
+    }.items():
+        with pytest.raises(SystemExit):
+            main(["evaluate", run, "--data", data, *more])
+        assert complaint in capsys.readouterr().err
+    answer("evaluate", run, "--data", data, "--output", str(tmp_path / "found.txt"))
+    found_labels = (tmp_path / "found.txt").read_text().splitlines()
+    texts = [line.split("\t")[1] for line in Path(data).read_text().splitlines()]
+    assert found_labels == [each.label for each in Classifier.load(run).classify(texts)]
+    tags = ["evaluate", str(runs["tagging"]), "--data", str(folder / FILES["tagging"]), "--json"]
+    told = json.loads(answer(*tags, "--output", str(tmp_path / "tags.txt")))
+    assert "F1 B-NP" in told["scores"]
+    lines = (tmp_path / "tags.txt").read_text().split("\n\n")[0].splitlines()
+    words = [line.split("\t")[0] for line in lines]
+    assert lines == [f"{w.word}\t{w.label}" for w in Tagger.load(runs["tagging"]).tag([words])[0]]
     answer("embed", run, "a film", "a book", "--out", str(tmp_path / "v.npy"))
     assert np.load(tmp_path / "v.npy", allow_pickle=False).shape == (2, 16)
     assert "labels" in answer("show", run)

@@ -3,6 +3,7 @@
 import json
 import math
 import random
+import sys
 import tomllib
 from collections.abc import Callable
 from contextlib import closing
@@ -152,6 +153,8 @@ def test_greedy_writing_is_what_scores_best(runs: dict[str, Path], kind: str) ->
 def test_a_score_does_not_depend_on_what_follows(runs: dict[str, Path]) -> None:
     for kind in KINDS:
         writer = Writer.load(runs[kind])
+        # A GPT has positions for more than the context, which nothing was learned about.
+        assert writer.limit == (12 if kind == "gpt" else sys.maxsize)
         text = "one two three " * 4  # longer than the context of the GPT
         whole = [each.log_probability for each in writer.score(text)]
         assert len(whole) == len(text)
@@ -169,7 +172,7 @@ def test_a_command_that_does_not_fit_names_one_that_does(runs: dict[str, Path]) 
 
 
 def test_two_directions_give_vectors_that_know_both_sides(
-    book: Path, runs: dict[str, Path], tmp_path: Path
+    book: Path, runs: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     recipe = recipe_of(book, "lstm", "data.direction=backward", "train.steps=2")
     train(recipe, tmp_path / "backward")
@@ -185,6 +188,9 @@ def test_two_directions_give_vectors_that_know_both_sides(
     with pytest.raises(RequestError, match="reads backwards"):
         next(Writer.load(tmp_path / "backward").stream("one"))
     assert len(Writer.load(tmp_path / "backward").score("one two")) == 7
+    with pytest.raises(SystemExit):
+        main(["generate", str(tmp_path / "backward"), "one"])
+    assert capsys.readouterr().out == ""  # not even the beginning is shown
 
 
 def test_the_commands(book: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -205,6 +211,11 @@ def test_the_commands(book: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
     found = json.loads(answer("score", run, "one two", "--json"))
     assert len(found["tokens"]) == len(found["log_probabilities"]) == 7
     assert found["log_probability"] == pytest.approx(sum(found["log_probabilities"]))
+    # What a text's characters are does not depend on how its lines end.
+    ended = json.loads(answer("score", run, "one\r\ntwo", "--json"))
+    assert ended["bits_per_character"] == pytest.approx(
+        json.loads(answer("score", run, "one\ntwo", "--json"))["bits_per_character"]
+    )
     scores = json.loads(answer("evaluate", run, "--data", str(book), "--json"))["scores"]
     assert scores["perplexity"] == pytest.approx(math.exp(scores["loss"]))
     assert "language-model" in answer("show", run)

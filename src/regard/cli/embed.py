@@ -65,7 +65,9 @@ def embed(
             continue
         for text, vector in zip(chunk, vectors, strict=True):
             results(json.dumps({"text": text, "vector": vector.tolist()}, ensure_ascii=False))
-    if out is not None and kept:
+    if out is not None:
+        if not kept:
+            raise RequestError(f"no text was given, so nothing is written to {out}")
         table = np.concatenate(kept)
         with replacing(out) as temporary:
             np.save(temporary, table, allow_pickle=False)

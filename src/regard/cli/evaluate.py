@@ -1,6 +1,7 @@
 """regard evaluate: translate a test set and score it."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -56,7 +57,7 @@ def evaluate(
     bootstrap
         Resamples for the intervals; 0 for none.
     output
-        A file to write the translations to.
+        A file to write the translations to; with --data and labels, the labels that were found.
     as_json
         One object with all figures.
     engine
@@ -67,14 +68,29 @@ def evaluate(
     from dataclasses import replace
 
     from regard.cli.display import say
+    from regard.errors import RequestError
     from regard.evaluate.scores import corpus_scores
     from regard.tasks import Translator
 
+    if bootstrap < 0:
+        raise RequestError(f"--bootstrap {bootstrap}: a number of resamples, or 0 for none")
     if data:
         from regard.cli.evaluate_data import evaluate_data
 
-        evaluate_data(run, data, picture, bootstrap, as_json)
+        given = {
+            "--source": source,
+            "--reference": reference,
+            "--beam-size": beam_size,
+            "--length-penalty": length_penalty,
+            "--heads-off and --heads-only": heads,
+            "--engine": engine if engine != "auto" else None,
+            "--int8": int8 or None,
+        }
+        check_unused(given)
+        evaluate_data(run, data, picture, output, bootstrap, as_json)
         return
+    if picture is not None:
+        raise RequestError("--picture shows which labels are confused; it goes with --data")
     check_translator(run)
     sources, references, name = test_pairs(run, source, reference)
     translator = Translator.load(run, engine=engine, int8=int8)
@@ -93,6 +109,13 @@ def evaluate(
         hypotheses, references, bootstrap=bootstrap, language=target_language(run)
     )
     report(name, scores, len(sources), seconds, search.beam_size, as_json)
+
+
+def check_unused(given: Mapping[str, object]) -> None:
+    from regard.errors import RequestError
+
+    if named := [name for name, value in given.items() if value is not None]:
+        raise RequestError(f"{named[0]}: for translators only; leave it out with --data")
 
 
 def check_translator(run: Path) -> None:

@@ -25,12 +25,14 @@ class Scored:
     intervals: dict[str, tuple[float, float]]
     labels: list[str]
     confusion: list[list[int]]
+    answers: list[str]  # lines: the label of each text; words with theirs, sentences apart
 
 
 def evaluate_data(
     run: Path,
     files: Sequence[Path],
     picture: Path | None,
+    output: Path | None,
     bootstrap: int,
     as_json: bool,
 ) -> None:
@@ -39,12 +41,15 @@ def evaluate_data(
     from regard.cli.checks import check_picture
     from regard.cli.display import results, say
     from regard.errors import RequestError
+    from regard.files import write_file
 
     check_picture(picture)
     labelling, reading = ("classification", "tagging"), ("language-model", "masked-language-model")
     recipe = Run.open(run).recipe_for(*labelling, *reading)
-    if picture is not None and recipe.task in reading:
-        raise RequestError("--picture shows which labels are confused; this run has no labels")
+    if recipe.task in reading and (picture or output) is not None:
+        raise RequestError(
+            "--picture and --output are for labels; this run has none, leave them out"
+        )
     match recipe.task:
         case "classification":
             found = score_classifier(run, recipe, files, bootstrap)
@@ -61,6 +66,9 @@ def evaluate_data(
         with replacing(picture) as temporary:
             save_confusion(found.labels, found.confusion, temporary)
         say(f"Wrote {picture}")
+    if output is not None:
+        write_file(output, "".join(line + "\n" for line in found.answers).encode())
+        say(f"Wrote {output}")
     if as_json:
         results(json.dumps(facts(files, found), indent=2, ensure_ascii=False))
         return
@@ -111,7 +119,8 @@ def score_classifier(run: Path, recipe: "Recipe", files: Sequence[Path], bootstr
         scores |= {f"F1 {name}": value for name, value in zip(names, f1_scores(table), strict=True)}
     right = (found == true).numpy().astype(float)
     intervals = {"accuracy": interval(right.reshape(-1, 1), bootstrap)} if bootstrap > 1 else {}
-    return Scored(len(examples), "texts", scores, intervals, names, table.tolist())
+    answers = [names[label] for label in found.tolist()]
+    return Scored(len(examples), "texts", scores, intervals, names, table.tolist(), answers)
 
 
 def score_tagger(run: Path, recipe: "Recipe", files: Sequence[Path], bootstrap: int) -> Scored:
@@ -119,7 +128,7 @@ def score_tagger(run: Path, recipe: "Recipe", files: Sequence[Path], bootstrap: 
 
     from regard.cli.display import progress_bar
     from regard.data.labelled import read_tagged
-    from regard.evaluate.labels import confusion, has_spans, macro_f1, span_f1
+    from regard.evaluate.labels import confusion, f1_scores, has_spans, macro_f1, span_f1
     from regard.text_tasks.labelling import Tagger
 
     tagger = Tagger.load(run, "auto")
@@ -147,7 +156,13 @@ def score_tagger(run: Path, recipe: "Recipe", files: Sequence[Path], bootstrap: 
     if has_spans(names):
         scores["span F1"] = span_f1(found, true)
     intervals = {"accuracy": interval(right, bootstrap)} if bootstrap > 1 else {}
-    return Scored(len(examples), "sentences", scores, intervals, names, table.tolist())
+    if len(names) <= 20:
+        scores |= {f"F1 {name}": value for name, value in zip(names, f1_scores(table), strict=True)}
+    answers = []
+    for example, labels in zip(examples, found, strict=True):
+        answers += [f"{word}\t{label}" for word, label in zip(example.units, labels, strict=True)]
+        answers.append("")
+    return Scored(len(examples), "sentences", scores, intervals, names, table.tolist(), answers)
 
 
 def score_language_model(run: Path, files: Sequence[Path]) -> Scored:
@@ -174,7 +189,7 @@ def score_language_model(run: Path, files: Sequence[Path]) -> Scored:
         "perplexity": math.exp(min(100.0, total / tokens)),
         "bits/character": total / math.log(2) / max(1, characters),
     }
-    return Scored(tokens, "tokens", scores, {}, [], [])
+    return Scored(tokens, "tokens", scores, {}, [], [], [])
 
 
 def score_masked(run: Path, recipe: "Recipe", files: Sequence[Path]) -> Scored:
@@ -201,7 +216,7 @@ def score_masked(run: Path, recipe: "Recipe", files: Sequence[Path]) -> Scored:
     examples = MaskedExamples(stream, content, masking, in_pairs)
     findings = HeldOutMasked(examples, tokenizer).findings(model, recipe.train.batch_tokens)
     scores = {name: value for name, value in findings.scores.items() if value is not None}
-    return Scored(len(ids), "tokens", {"loss": findings.loss, **scores}, {}, [], [])
+    return Scored(len(ids), "tokens", {"loss": findings.loss, **scores}, {}, [], [], [])
 
 
 def with_unknown(there: set[str], names: list[str], files: Sequence[Path]) -> list[str]:

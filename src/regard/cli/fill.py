@@ -42,8 +42,14 @@ def fill(
     if top < 1:
         raise RequestError(f"--top {top}: show at least 1 candidate")
     filler = Filler.load(run, device)
-    for text in texts or lines():
-        found = filler.fill(text, top)
+    for number, text in enumerate(texts or lines(), start=1):
+        if not texts and not text.strip():
+            results("{}" if as_json else "")
+            continue
+        try:
+            found = filler.fill(text, top)
+        except RequestError as error:
+            raise RequestError(f"text {number}: {error}") from None
         if as_json:
             results(json.dumps({"source": text, **asdict(found)}, ensure_ascii=False))
             continue

@@ -51,8 +51,11 @@ def generate(
 
     from regard.cli.display import results
     from regard.cli.translate import whole_lines
+    from regard.errors import RequestError
     from regard.text_tasks.writer import Writer, Writing
 
+    if as_json and stream:
+        raise RequestError("--json is one object at the end; leave --stream out")
     writing = Writing(max_tokens, temperature, top_k, top_p, seed)
     writer = Writer.load(run, device)
     if not prompt and not sys.stdin.isatty():
@@ -62,8 +65,10 @@ def generate(
         results(json.dumps({"prompt": prompt, "text": text, **asdict(writing)}, ensure_ascii=False))
         return
     at_once = stream or sys.stdout.isatty()
-    sys.stdout.write(prompt)
-    for piece in writer.stream(prompt, writing):
+    pieces = writer.stream(prompt, writing)
+    # What cannot be continued is refused before anything is shown.
+    sys.stdout.write(prompt + next(pieces, ""))
+    for piece in pieces:
         sys.stdout.write(piece)
         if at_once:
             sys.stdout.flush()

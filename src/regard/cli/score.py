@@ -44,7 +44,9 @@ def score(
         summary = {
             "log_probability": total,
             "perplexity": math.exp(min(100.0, -total / len(values))),
-            "bits_per_character": -total / math.log(2) / max(1, len(text)),
+            "bits_per_character": -total
+            / math.log(2)
+            / max(1, len(writer.tokenizer.normalise(text))),
         }
         if as_json:
             tokens = [each.piece for each in scored]

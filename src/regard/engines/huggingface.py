@@ -121,6 +121,9 @@ def generation(recipe: Recipe, tokenizers: Tokenizers) -> dict[str, Any]:
 
 def exported_card(name: str, run: str, recipe: Recipe, config: Mapping[str, Any]) -> str:
     (used,) = config["architectures"]
+    hidden = ""
+    if config["model_type"] == "bert" and used != "BertModel":
+        hidden = "\nWhat is masked is written as `tokenizer.mask_token`.\n"
     return f"""# {name}
 
 Exported by regard {version("regard")} from the run {run} for {recipe.task}:
@@ -129,7 +132,7 @@ Exported by regard {version("regard")} from the run {run} for {recipe.task}:
     from transformers import AutoTokenizer, {used}
     model = {used}.from_pretrained("{name}")
     tokenizer = AutoTokenizer.from_pretrained("{name}")
-"""
+{hidden}"""
 
 
 def import_run(folder: Path, out: Path) -> Recipe:

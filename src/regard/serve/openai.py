@@ -178,7 +178,7 @@ async def embeddings(service: Service, fields: Fields) -> dict[str, Any]:
         shown = base64.b64encode(row.astype("<f4").tobytes()).decode()
         vector = shown if form == "base64" else row.tolist()
         data.append({"object": "embedding", "index": index, "embedding": vector})
-    tokenizer = embedder.parts[0][0]
+    tokenizer = embedder.readers[0].tokenizer
     tokens = sum(len(tokenizer.encode(text)) for text in texts)
     usage = {"prompt_tokens": tokens, "total_tokens": tokens}
     return {"object": "list", "data": data, "model": model, "usage": usage}

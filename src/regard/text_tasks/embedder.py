@@ -1,6 +1,9 @@
 """Embedder: texts to vectors, by any model that reads them."""
 
+import math
+import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -21,15 +24,33 @@ if TYPE_CHECKING:
 
 ROWS_AT_ONCE = 32
 TASKS = ("masked-language-model", "classification", "tagging", "language-model", "translation")
-# One text's ids to the features of its tokens, [T, d].
+# Ids to the features of these and of what goes around them, [T, d]: one thing after them, and
+# before them one or nothing.
 Features = Callable[[list[int]], Tensor]
 
 
-class Embedder:
-    """Contextual vectors: the mean over a text's tokens, or one for each token."""
+@dataclass(frozen=True)
+class Reader:
+    """How the model of a run reads a text, and how many tokens of it at a time."""
 
-    def __init__(self, parts: Sequence[tuple[Tokenizer, Features]]) -> None:
-        self.parts = parts
+    tokenizer: Tokenizer
+    features: Features
+    room: int
+
+    def parts(self, ids: list[int]) -> list[list[int]]:
+        """As few as can be, of about the same length."""
+        count = max(1, math.ceil(len(ids) / max(1, self.room)))
+        size = max(1, math.ceil(len(ids) / count))
+        return [ids[begin : begin + size] for begin in range(0, len(ids), size)] or [ids]
+
+
+class Embedder:
+    """Contextual vectors: the mean over a text's tokens, or one for each token. What is longer than
+    a model reads is read in parts.
+    """
+
+    def __init__(self, readers: Sequence[Reader]) -> None:
+        self.readers = readers
 
     @classmethod
     def load(
@@ -38,27 +59,29 @@ class Embedder:
         """The embedder of a run folder. A language model reads one way only: give another that
         reads the other way, and both vectors stand side by side (Peters et al. 2018).
         """
-        parts = [reader(folder, device)]
+        readers = [reader(folder, device)]
         if backward is not None:
-            directions = [Run.open(each).recipe().data.direction for each in (folder, backward)]
+            recipes = [Run.open(each).recipe_for("language-model") for each in (folder, backward)]
+            directions = [recipe.data.direction for recipe in recipes]
             if directions != ["forward", "backward"]:
                 raise RequestError(
                     f"{folder} reads {directions[0]} and {backward} {directions[1]}; "
                     "give a forward and a backward language model"
                 )
-            parts.append(reader(backward, device))
-        return cls(parts)
+            readers.append(reader(backward, device))
+        return cls(readers)
 
     @torch.inference_mode()
     def tokens(self, text: str) -> tuple[list[str], NDArray[np.float32]]:
         """The pieces of a text and a vector for each: [T, d]"""
         found, pieces = [], []
-        for tokenizer, features in self.parts:
-            ids = tokenizer.encode(text)
+        for reader in self.readers:
+            ids = reader.tokenizer.encode(text)
             if not ids:
                 raise RequestError("there is nothing in the text to make a vector of")
-            pieces.append(tokenizer.pieces(ids))
-            found.append(features(ids)[-len(ids) - 1 : -1])
+            pieces.append(reader.tokenizer.pieces(ids))
+            read = [reader.features(part)[-len(part) - 1 : -1] for part in reader.parts(ids)]
+            found.append(torch.cat(read))
         if len(found) > 1 and pieces[0] != pieces[1]:
             raise RequestError("the two models cut the text differently; train them on the same")
         return pieces[0], torch.cat(found, dim=-1).numpy()
@@ -70,13 +93,18 @@ class Embedder:
             raise RequestError("embed takes a list of texts; put the text in brackets")
         rows = []
         for text in texts:
-            means = [features(tokenizer.encode(text)).mean(0) for tokenizer, features in self.parts]
+            means = []
+            for reader in self.readers:
+                parts = reader.parts(reader.tokenizer.encode(text))
+                means.append(torch.cat([reader.features(part) for part in parts]).mean(0))
             rows.append(torch.cat(means))
         return torch.stack(rows).numpy()
 
 
-def reader(folder: Path | str, device: str) -> tuple[Tokenizer, Features]:
-    """How the model of a run reads a text."""
+def reader(folder: Path | str, device: str) -> Reader:
+    """How the model of a run reads a text. No more of it at a time than in training: positions that
+    were never met mean nothing.
+    """
     run = Run.open(folder)
     recipe = run.recipe_for(*TASKS)
     tokenizer = run.tokenizers().source
@@ -84,25 +112,27 @@ def reader(folder: Path | str, device: str) -> tuple[Tokenizer, Features]:
     outputs = len(run.labels()) if labelling else len(run.tokenizers().target)
     model: Any = run.network(len(tokenizer), outputs).to(choose_device(device))
     if recipe.task == "language-model":
-        return tokenizer, continuing(model, tokenizer, recipe.data.direction == "backward")
+        features = continuing(model, tokenizer, recipe.data.direction == "backward")
+        carries = recipe.model.kind == "recurrent"
+        return Reader(tokenizer, features, sys.maxsize if carries else recipe.data.context - 2)
     if recipe.task == "translation":
-        return tokenizer, encoding(model, tokenizer)
+        return Reader(tokenizer, encoding(model, tokenizer), recipe.data.max_length - 1)
     inner = model.reader if labelling else model
 
-    def features(ids: list[int]) -> Tensor:
-        pieces = ids[: inner.longest - 2]
-        batch = batch_rows([Row(pieces, [len(pieces)])], tokenizer.specials, whole_text=True)
+    def features_of(ids: list[int]) -> Tensor:
+        batch = batch_rows([Row(ids, [len(ids)])], tokenizer.specials, whole_text=True)
         batch = batch.to(next(model.parameters()).device)
         return cast("Tensor", inner.features(batch.tokens, batch.mask)[0].float().cpu())
 
-    return tokenizer, features
+    longest = recipe.data.max_length if labelling else recipe.data.context
+    return Reader(tokenizer, features_of, min(longest, inner.longest) - 2)
 
 
 def encoding(model: "Model", tokenizer: Tokenizer) -> Features:
     """What a translator's encoder makes of a source, its end included."""
 
     def features(ids: list[int]) -> Tensor:
-        source, mask = batch_sources([[*ids[: model.longest - 1], tokenizer.specials.end]])
+        source, mask = batch_sources([[*ids, tokenizer.specials.end]])
         device = next(model.parameters()).device
         return model.encode(source.to(device), mask.to(device))[0].float().cpu()
 
@@ -118,7 +148,7 @@ def continuing(model: "RecurrentLanguageModel", tokenizer: Tokenizer, backward: 
         end = tokenizer.specials.end
         given = [end, *ids, end]
         tokens = torch.tensor([given[::-1] if backward else given])
-        tokens = tokens[:, : model.longest].to(next(model.parameters()).device)
+        tokens = tokens.to(next(model.parameters()).device)
         states = model.features(tokens)[0].float().cpu()
         return states.flip(0) if backward else states
 

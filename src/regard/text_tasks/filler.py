@@ -38,20 +38,23 @@ class Filled:
 class Filler:
     """A masked language model at work."""
 
-    def __init__(self, model: "Bert", tokenizer: Tokenizer) -> None:
+    def __init__(self, model: "Bert", tokenizer: Tokenizer, limit: int) -> None:
         self.model = model
         self.tokenizer = tokenizer
+        # The most tokens the model has learned to see at a time.
+        self.limit = limit
 
     @classmethod
     def load(cls, folder: Path | str, device: str = "cpu") -> Self:
         """The filler of a run folder."""
         run = Run.open(folder)
-        run.recipe_for("masked-language-model")
+        recipe = run.recipe_for("masked-language-model")
         tokenizer = run.tokenizers().source
         model = cast("Bert", run.network(len(tokenizer), len(tokenizer)))
         if not model.config.masked_head or tokenizer.specials.mask is None:
             raise RequestError(f"{folder}: this model has no head for what is masked")
-        return cls(model.to(choose_device(device)), tokenizer)
+        limit = min(model.longest, recipe.data.context)
+        return cls(model.to(choose_device(device)), tokenizer, limit)
 
     @torch.inference_mode()
     def fill(self, text: str, top: int = 5) -> Filled:
@@ -84,9 +87,9 @@ class Filler:
         if MASK not in text:
             raise RequestError(f"there is no {MASK} in the text; write it where a word is missing")
         ids, segments = encode_masked(text, self.tokenizer, self.model.config.num_segments)
-        if len(ids) > self.model.longest:
+        if len(ids) > self.limit:
             raise RequestError(
-                f"the text has {len(ids)} tokens, the model reads {self.model.longest}; shorten it"
+                f"the text has {len(ids)} tokens, the model reads {self.limit}; shorten it"
             )
         return ids, segments
 

@@ -88,10 +88,10 @@ class Writer:
         tokenizer = run.tokenizers().source
         model = run.network(len(tokenizer), len(tokenizer)).to(choose_device(device))
         language_model = cast("LanguageModel", model)
-        # Positions that were never learned run on without end, and mean nothing after a while.
-        longest = language_model.longest
-        unlearned = recipe.model.kind == "gpt" and longest == sys.maxsize
-        limit = recipe.data.context if unlearned else longest
+        # Positions beyond those of training mean nothing; a recurrent model has none.
+        limit = language_model.longest
+        if recipe.model.kind == "gpt":
+            limit = min(limit, recipe.data.context)
         return cls(language_model, tokenizer, limit, recipe.data.direction == "backward")
 
     def stream(self, prompt: str, writing: Writing | None = None) -> Iterator[str]:
