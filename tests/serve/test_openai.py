@@ -97,6 +97,12 @@ def test_an_echo_is_scored_token_by_token(client: openai.OpenAI, writing: Live) 
     assert "".join(found.logprobs.tokens or []) == found.text
     scores = writing.service.language_models.writer("book").score(found.text)
     assert found.logprobs.token_logprobs == pytest.approx([s.log_probability for s in scores])
+    alone = client.completions.create(
+        model="book", prompt=PROMPT, max_tokens=0, echo=True, logprobs=1
+    ).choices[0]
+    assert (alone.text, alone.finish_reason) == (PROMPT, "length")
+    assert alone.logprobs is not None
+    assert alone.logprobs.token_logprobs == found.logprobs.token_logprobs[: len(PROMPT)]
     without = client.completions.create(model="book", prompt=PROMPT, max_tokens=5, logprobs=1)
     assert without.choices[0].logprobs is not None
     assert "".join(without.choices[0].logprobs.tokens or []) == without.choices[0].text

@@ -70,14 +70,16 @@ def read_wish(service: Service, fields: Fields) -> Completion:
     count = int(number(fields, "n", 1, 1, limits.completions))
     if count * len(prompts) > limits.completions:
         raise Refusal(400, f"at most {limits.completions} completions at once")
+    echo = truth(fields.get("echo"))
+    # With nothing to add, an echo with log-probabilities scores the prompt.
+    fewest = 0 if echo else 1
     writing = Writing(
-        max_tokens=int(number(fields, "max_tokens", 16, 1, limits.completion_tokens)),
+        max_tokens=int(number(fields, "max_tokens", 16, fewest, limits.completion_tokens)),
         temperature=number(fields, "temperature", 1.0, 0.0, 2.0),
         top_p=number(fields, "top_p", 1.0, 1e-6, 1.0),
         seed=int(number(fields, "seed", 1, 0, 2**63 - 1)),
     )
     scored = fields.get("logprobs") is not None and fields.get("logprobs") is not False
-    echo = truth(fields.get("echo"))
     return Completion(model, writer, prompts, writing, count, stops, echo, scored)
 
 

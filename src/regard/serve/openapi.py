@@ -149,7 +149,7 @@ def openai(service: Service) -> dict[str, Any]:
             needs(
                 {"model": TEXT, "prompt": some},
                 {
-                    "max_tokens": {**COUNT, "minimum": 1, "maximum": limits.completion_tokens},
+                    "max_tokens": {**COUNT, "minimum": 0, "maximum": limits.completion_tokens},
                     "temperature": {**NUMBER, "minimum": 0, "maximum": 2},
                     "top_p": {**NUMBER, "exclusiveMinimum": 0, "maximum": 1},
                     "n": {**COUNT, "minimum": 1, "maximum": limits.completions},

@@ -37,7 +37,7 @@ class Writing:
 
     def __post_init__(self) -> None:
         checks = {
-            "max_tokens must be from 1 to 1000000": 1 <= self.max_tokens <= 1_000_000,
+            "max_tokens must be from 0 to 1000000": 0 <= self.max_tokens <= 1_000_000,
             "temperature must be 0, or from 0.001 to 100": self.temperature == 0
             or 0.001 <= self.temperature <= 100,
             "top_k must not be negative": self.top_k >= 0,
