@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import torch
 
-from regard.checkpoint import Run
+from regard.checkpoint import Run, commands_for
 from regard.cli import main
 from regard.errors import RequestError, RunError
 from regard.recipe import Recipe, override, parse
@@ -185,6 +185,12 @@ def test_two_directions_give_vectors_that_know_both_sides(
     with pytest.raises(RequestError, match="reads backwards"):
         next(Writer.load(tmp_path / "backward").stream("one"))
     assert len(Writer.load(tmp_path / "backward").score("one two")) == 7
+    # Only what such a run can do is suggested, on the screen and in the card.
+    assert commands_for(recipe, "run")[0] == "regard score run < text.txt"
+    card = (tmp_path / "backward" / "README.md").read_text()
+    assert "regard embed" in card
+    assert "generate" not in card
+    assert "continues" not in card
 
 
 def test_the_commands(book: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
