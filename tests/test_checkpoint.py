@@ -1,6 +1,7 @@
 """The run folder: the last good file is never lost, and no file is believed without a check."""
 
 import errno
+import fcntl
 import io
 import itertools
 import json
@@ -16,7 +17,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 import torch
@@ -525,3 +526,34 @@ def test_a_model_is_sized_without_loading_a_compiler() -> None:
     """Which would double the time of every command that answers with PyTorch."""
     done = subprocess.run([sys.executable, "-c", SIZED], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_lock_that_was_removed_keeps_nobody_out(tmp_path: Path) -> None:
+    """Who waits for a lock may find that its holder has removed it, and must not hold it alone."""
+    run = Run(tmp_path / "new" / "run")
+    made = run.missing_folders()
+    real, opened = fcntl.flock, []
+
+    def late(file: IO[str], how: int) -> None:
+        if not opened:
+            opened.append(file)
+            run.forget(made)  # what the last holder does before it lets go
+        real(file, how)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fcntl, "flock", late)
+        with run.lock():
+            assert run.lock_path.exists()
+            with pytest.raises(RunError, match="another process is training here"), run.lock():
+                pass
+    run.forget(made)
+    assert not list(tmp_path.iterdir())
+
+
+def test_forgetting_keeps_folders_that_hold_more(tmp_path: Path) -> None:
+    run = Run(tmp_path / "run")
+    made = run.missing_folders()
+    with run.lock():
+        (tmp_path / "run" / "notes.txt").write_text("mine")
+        run.forget(made)
+    assert [path.name for path in run.folder.iterdir()] == ["notes.txt"]

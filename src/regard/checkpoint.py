@@ -16,9 +16,10 @@ All of them are written as `regard.files` does: a name always means a whole file
 
 import hashlib
 import json
+import os
 import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -28,7 +29,14 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from regard.errors import RegardError, RunError
-from regard.files import HEADER_BYTES, SCRATCH, read_tensors, write_file, write_tensors
+from regard.files import (
+    HEADER_BYTES,
+    SCRATCH,
+    read_tensors,
+    take_lock,
+    write_file,
+    write_tensors,
+)
 from regard.models import Model, build
 from regard.recipe import Recipe, read, to_toml
 from regard.text.tokenizer import Tokenizers
@@ -48,6 +56,8 @@ COMMANDS = {
     "classification": ('regard classify {run} "…"', "regard evaluate {run} --data test.tsv"),
     "tagging": ('regard tag {run} "…"', "regard evaluate {run} --data test.conllu"),
 }
+# A language model that reads from the end cannot go on with a text.
+COMMANDS_BACKWARD = ("regard score {run} < text.txt", "regard embed {run} < text.txt")
 FORMAT = 1
 
 
@@ -99,9 +109,11 @@ def num_parameters(recipe: Recipe, source_vocabulary: int, target_vocabulary: in
     return sum(parameter.numel() for parameter in model.parameters())
 
 
-def commands_for(task: str, folder: Path | str) -> list[str]:
-    """How to use a run of a task."""
-    return [command.format(run=folder) for command in COMMANDS[task]]
+def commands_for(recipe: Recipe, folder: Path | str) -> list[str]:
+    """How to use a run of a recipe."""
+    backward = recipe.task == "language-model" and recipe.data.direction == "backward"
+    commands = COMMANDS_BACKWARD if backward else COMMANDS[recipe.task]
+    return [command.format(run=folder) for command in commands]
 
 
 @dataclass(frozen=True)
@@ -137,6 +149,10 @@ class Run:
         return self.folder / "training"
 
     @property
+    def lock_path(self) -> Path:
+        return self.training / "lock"
+
+    @property
     def engines(self) -> Path:
         return self.folder / "engines"
 
@@ -153,7 +169,7 @@ class Run:
         """The recipe, if its task is one of these; or a sentence that says what the run can do."""
         recipe = self.recipe()
         if recipe.task not in tasks:
-            ways = " or ".join(f"`{each}`" for each in commands_for(recipe.task, self.folder))
+            ways = " or ".join(f"`{each}`" for each in commands_for(recipe, self.folder))
             raise RunError(
                 f"{self.folder}: a run of task {recipe.task}, not {' or '.join(tasks)}; use {ways}"
             )
@@ -280,18 +296,17 @@ class Run:
     def lock(self) -> Iterator[None]:
         """Keep other processes from training in this folder at the same time."""
         try:
-            import fcntl
-        except ImportError:  # Windows has no such locks
-            yield
-            return
-        with (self.training / "lock").open("w") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise RunError(
-                    f"{self.folder}: another process is training here; "
-                    "wait for it, stop it, or choose another --out"
-                ) from None
+            held = take_lock(self.lock_path)
+        except BlockingIOError:
+            raise RunError(
+                f"{self.folder}: another process is training here; "
+                "wait for it, stop it, or choose another --out"
+            ) from None
+        except OSError as error:
+            raise RunError(
+                f"{self.lock_path}: cannot be locked ({error.strerror}); choose another --out"
+            ) from None
+        with held:
             yield
 
     def sweep(self) -> None:
@@ -300,11 +315,22 @@ class Run:
             for scratch in folder.glob(f"{SCRATCH}*"):
                 shutil.rmtree(scratch, ignore_errors=True)
 
-    def forget(self) -> None:
-        """Remove what a start has made before anything was learned."""
+    def missing_folders(self) -> list[Path]:
+        """What the first start has to make, the innermost first."""
+        return [path for path in (self.folder, *self.folder.parents) if not os.path.exists(path)]
+
+    def forget(self, made: Iterable[Path] = ()) -> None:
+        """Remove what a start has made before anything was learned, these folders included. Whoever
+        calls holds the lock.
+        """
         for path in (self.recipe_path, self.labels_path, *self.folder.glob("*tokenizer.json")):
             path.unlink(missing_ok=True)
         shutil.rmtree(self.training / "data", ignore_errors=True)
+        # The lock last: from here on, another process may begin.
+        self.lock_path.unlink(missing_ok=True)
+        for folder in (self.training, *made):
+            with suppress(OSError):  # not empty, or no longer there
+                folder.rmdir()
 
     def require_space(self, num_bytes: int) -> None:
         free = shutil.disk_usage(self.folder).free

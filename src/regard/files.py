@@ -10,7 +10,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 
 import torch
@@ -22,6 +22,8 @@ from regard.errors import RunError
 
 HEADER_BYTES = 4 << 20
 SCRATCH = ".writing-"
+# How often a lock may be removed under the hands of who takes it.
+ATTEMPTS = 100
 UMASK = os.umask(0)
 os.umask(UMASK)
 
@@ -65,6 +67,32 @@ def flush(path: Path) -> None:
 def write_file(path: Path, data: bytes) -> None:
     with replacing(path) as temporary:
         temporary.write_bytes(data)
+
+
+def take_lock(path: Path) -> AbstractContextManager[object]:
+    """A file that one process at a time can hold, in a folder that is made if need be;
+    BlockingIOError where another holds it.
+
+    Whoever holds it may remove it and its folder. A file that has lost its name keeps nobody out:
+    it is only taken while the name still means it.
+    """
+    try:
+        import fcntl
+    except ImportError:  # Windows has no such locks
+        return nullcontext()
+    for _ in range(ATTEMPTS):
+        with suppress(FileNotFoundError):  # removed just now
+            path.parent.mkdir(parents=True, exist_ok=True)
+            file = path.open("w")
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                    return file
+            except OSError:
+                file.close()
+                raise
+            file.close()
+    raise BlockingIOError
 
 
 def digest(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> str:

@@ -166,8 +166,8 @@ def test_data_that_was_refused_can_be_mended(
     command = ["train", "--labelled", str(data), "--out", str(out), *LABELLER]
     data.write_text("pos\tfilm\n" * 9)
     sentence = failing(command, capsys)
-    assert f"{data}: 1 labels (pos), and at least 2 are needed" in sentence
-    assert not (out / "recipe.toml").exists()
+    assert f"{data}: the only label is 'pos', and a model learns to tell" in sentence
+    assert not out.exists()
     data.write_text(REVIEWS)
     main([*command, "--set", "data.held_out_share=0.2"])
     assert Run(out).recipe().data.held_out_share == 0.2
@@ -179,7 +179,30 @@ def test_vocabulary_of_refused_pairs_is_not_kept(
     (tmp_path / "a.tsv").write_text("three\ttrois\n")
     command = ["train", "--pairs", str(tmp_path / "a.tsv"), "--out", str(tmp_path / "run")]
     assert "no pair was held out" in failing(command, capsys)
-    assert not list((tmp_path / "run").glob("*.*"))
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_first_start_that_is_stopped_leaves_nothing_behind(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.txt").write_text("abc de")
+    (tmp_path / "a.tsv").write_text(REVIEWS)
+    (tmp_path / "mine").mkdir()
+    before = sorted(path.name for path in tmp_path.rglob("*"))
+    text, labelled = str(tmp_path / "a.txt"), str(tmp_path / "a.tsv")
+    for words, said in (
+        (["--text", text], "a.txt: the text to learn from has 7 tokens, and at least 129"),
+        (
+            ["--text", text, "--task", "masked-language-model", "--set", "data.context=4"],
+            "a.txt: the text to validate on has 0 tokens, and at least 3 are needed; give more",
+        ),
+        (["--labelled", labelled, "--set", "train.device=nowhere"], "not on this machine"),
+        (["--labelled", labelled, "--set", "data.held_out_share=1e-9"], "nothing was held out"),
+    ):
+        for out in ("mine", "runs/new"):
+            command = ["train", *words, "--processes", "1", "--out", str(tmp_path / out)]
+            assert said in failing(command, capsys)
+    assert sorted(path.name for path in tmp_path.rglob("*")) == before
 
 
 def test_a_recipe_that_was_there_stays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -62,4 +62,4 @@ def test_a_translator_that_goes_on_has_half_the_time_and_a_lower_rate(
     train = values["train"]
     assert train["steps"] == fresh.train.steps // 2
     assert 0.2 < train["learning_rate"] / fresh.train.learning_rate < 0.5
-    assert any(str(tmp_path) in reason for reason in reasons)
+    assert any(str(tmp_path) in reason.text for reason in reasons)

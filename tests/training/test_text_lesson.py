@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import torch
 
-from regard.checkpoint import Run
+from regard.checkpoint import Run, commands_for
 from regard.cli import main
 from regard.errors import RequestError, RunError
 from regard.recipe import Recipe, override, parse
@@ -191,6 +191,12 @@ def test_two_directions_give_vectors_that_know_both_sides(
     with pytest.raises(SystemExit):
         main(["generate", str(tmp_path / "backward"), "one"])
     assert capsys.readouterr().out == ""  # not even the beginning is shown
+    # Only what such a run can do is suggested, on the screen and in the card.
+    assert commands_for(recipe, "run")[0] == "regard score run < text.txt"
+    card = (tmp_path / "backward" / "README.md").read_text()
+    assert "regard embed" in card
+    assert "generate" not in card
+    assert "continues" not in card
 
 
 def test_the_commands(book: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -219,7 +219,7 @@ class TrainingScreen:
             + (f"; the last {end.averaged} checkpoints are averaged" if end.averaged else "")
             + f". The run is in {end.folder}."
         )
-        self.line(f"Try: {commands_for(Run.open(end.folder).recipe().task, end.folder)[0]}")
+        self.line(f"Try: {commands_for(Run.open(end.folder).recipe(), end.folder)[0]}")
 
     def close(self) -> None:
         if self.bar is not None:

@@ -65,7 +65,7 @@ def prune(run: Path, /, *, keep: str, out: Path, sentences: int = 100) -> None:
     facts = {"parameters": after, "pruned_from": str(run), "heads": wanted}
     new.save_info({**{key: value for key, value in info.items() if key != "format"}, **facts})
     say(f"Wrote {out}: {wanted} of {count} heads, {after:,} of {before:,} parameters.")
-    say(f"Compare: {commands_for('translation', out)[1]}")
+    say(f"Compare: {commands_for(smaller, out)[1]}")
 
 
 def number_of(keep: str, count: int, layers: int) -> int:

@@ -103,7 +103,7 @@ def choose(
 ) -> tuple["Recipe", Path]:
     """The recipe and the folder that the command line asks for."""
     from regard.errors import RecipeError
-    from regard.recipe import override, parse, read
+    from regard.recipe import override, read
 
     given = flags.given()
     if (path is None) == (not given) or len(given) > 1:
@@ -118,17 +118,13 @@ def choose(
                 "with a recipe, use --set data.valid=…"
             )
         return read(path, settings), out or Path("runs", path.stem)
-    wanted = task_of(given[0][0], task)
+    wanted = task_of(given[0][0], task or override({}, settings).get("task"))
+    if wanted != "translation":
+        refuse_flags_of_pairs(wanted, flags, preset)
     data, name = data_of(wanted, given[0][1], flags)
     out = out or Path("runs", name)
-    started = out / "recipe.toml"
-    if started.exists():
-        # The sizes were chosen when the run began; only what the person types may differ.
-        values = read(started).model_dump(mode="json", exclude_none=True)
-        values["data"] |= {**data, "folder": "."}
-        return parse(override(values, settings), "command line"), out
-    if preset and wanted != "translation":
-        raise RecipeError(f"--preset {preset}: belongs to --pairs; leave it out for a {wanted}")
+    if (out / "recipe.toml").exists():
+        return begun(wanted, data, out, settings), out
     return suggested(wanted, data, settings, preset), out
 
 
@@ -140,6 +136,15 @@ def task_of(found: str, asked: str | None) -> str:
     if found == "language-model" and asked == "masked-language-model":
         return asked
     raise RecipeError(f"--task {asked}: does not fit the data, which is for {found}")
+
+
+def refuse_flags_of_pairs(task: str, flags: DataFlags, preset: "Preset | None") -> None:
+    from regard.errors import RecipeError
+
+    codes = " ".join(flags.languages or ())
+    for flag, given in (("--preset", preset), ("--languages", codes)):
+        if given:
+            raise RecipeError(f"{flag} {given}: belongs to --pairs; leave it out for {task}")
 
 
 def data_of(task: str, files: tuple[Path, ...], flags: DataFlags) -> tuple[dict[str, Any], str]:
@@ -158,22 +163,44 @@ def data_of(task: str, files: tuple[Path, ...], flags: DataFlags) -> tuple[dict[
     return data, "-".join(codes) if codes else "translator"
 
 
+def begun(task: str, data: dict[str, Any], out: Path, settings: tuple[str, ...]) -> "Recipe":
+    """The recipe of a run that is in the folder: its sizes were chosen when it began, and only what
+    the person types may differ.
+    """
+    from regard.errors import RunError
+    from regard.recipe import override, parse, read
+
+    recipe = read(out / "recipe.toml")
+    if recipe.task != task:
+        raise RunError(f"{out}: holds a run for {recipe.task}, not {task}; choose another --out")
+    values = recipe.model_dump(mode="json", exclude_none=True)
+    values["data"] |= {**data, "folder": "."}
+    return parse(override(values, settings), "command line")
+
+
 def suggested(
     task: str, data: dict[str, Any], settings: tuple[str, ...], preset: "Preset | None"
 ) -> "Recipe":
     from regard.cli.display import say
     from regard.errors import RecipeError
     from regard.recipe import override, parse
+    from regard.training.reasons import still_true
     from regard.training.sizes import suggest, suggest_from
 
-    # What is asked for may change how the data is read.
-    asked = override({"task": task, "data": data, "train": {}}, settings)
+    # What is asked for may change how the data is read, and which sizes fit.
+    asked = override({"data": data, "model": {}, "train": {}}, settings)
+    for name, section in asked.items():
+        if name in ("data", "model", "train") and not isinstance(section, dict):
+            raise RecipeError(
+                f"--set {name}={section}: {name} is a section; name one of its keys as well"
+            )
     if from_run := asked["train"].get("from_run"):
         if preset:
             raise RecipeError(f"--preset {preset}: --from takes the run's own shape; leave one out")
         values, reasons = suggest_from(from_run, asked["data"], task)
     else:
-        values, reasons = suggest(asked["data"], task, preset or "standard")
-    for reason in reasons:
+        values, reasons = suggest(asked["data"], task, preset or "standard", asked["model"])
+    recipe = parse(override({"task": task, **values}, settings), "command line")
+    for reason in still_true(reasons, override({}, settings)):
         say(f"  {reason}")
-    return parse(override({"task": task, **values}, settings), "command line")
+    return recipe

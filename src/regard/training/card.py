@@ -73,7 +73,7 @@ def text(run: Run, recipe: Recipe, finished: Finished, parameters: int) -> str:
     examples = "\n".join(
         f"| {cell(s.source)} | {cell(s.output)} | {cell(s.reference)} |" for s in validation.samples
     )
-    commands = "\n".join(f"    {line}" for line in commands_for(recipe.task, run.folder))
+    commands = "\n".join(f"    {line}" for line in commands_for(recipe, run.folder))
     return f"""# {run.folder.name}
 
 {what(recipe)}, trained by regard {version("regard")} on: {sources}.
@@ -116,8 +116,9 @@ def what(recipe: Recipe) -> str:
             between = f"{codes[0]} → {codes[1]}" if codes else "the two languages of its pairs"
             return f"A translator for {between}"
         case "language-model":
-            backwards = ", read backwards" * (recipe.data.direction == "backward")
-            return f"A language model that continues a text{backwards}"
+            if recipe.data.direction == "backward":
+                return "A language model that reads a text backwards"
+            return "A language model that continues a text"
         case "masked-language-model":
             return "A masked language model that fills in what is missing"
         case "classification":

@@ -142,10 +142,11 @@ def labels_of(split: LabelSplit) -> tuple[set[str], list[str]]:
     for example in split.valid():
         found.update(example.labels)
     if len(found) < 2:
+        only = f"the only label is {found.pop()!r}" if found else "there are no labels"
         raise DataError(
-            f"{split.data.paths('train')[0]}: {len(found)} labels ({', '.join(found) or 'none'}), "
-            "and at least 2 are needed to tell apart; give examples of both, or name the column "
-            "that holds them with --set data.label"
+            f"{split.data.paths('train')[0]}: {only}, and a model learns to tell at least two "
+            "apart; give examples of another label, or name the column that holds the labels "
+            "with --set data.label"
         )
     if not learned:
         raise DataError(

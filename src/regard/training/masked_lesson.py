@@ -5,14 +5,14 @@ from collections.abc import Generator
 from regard import objectives
 from regard.checkpoint import Run
 from regard.data.masked import MaskedExamples, Masking
-from regard.data.stream import Windows, check_size
+from regard.data.stream import Windows
 from regard.errors import RecipeError
 from regard.evaluate.masked import HeldOutMasked
 from regard.models import BertConfig
 from regard.recipe import Recipe
 from regard.training.events import Event, ExamplesReady
 from regard.training.lesson import Lesson
-from regard.training.text_lesson import streams
+from regard.training.text_lesson import require, streams
 
 
 def masked_lesson(run: Run, recipe: Recipe) -> Generator[Event, None, Lesson]:
@@ -25,7 +25,8 @@ def masked_lesson(run: Run, recipe: Recipe) -> Generator[Event, None, Lesson]:
         raise RecipeError(f"{recipe.train.from_run}: its tokenizer has no piece for what is masked")
     # A start and an end go around a window, and an end between two halves.
     content = data.context - (3 if model.next_sentence else 2)
-    check_size(len(valid), content)
+    require(train, content + 1, data, "train")
+    require(valid, content + 1, data, "valid")
     masking = Masking.of(tokenizer, data.masked_share, data.whole_words)
     hidden = masking.count(content)
     batches = Windows(len(train), content, recipe.train.batch_tokens, recipe.seed, hidden=hidden)

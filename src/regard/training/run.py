@@ -16,7 +16,7 @@ from torch import nn
 
 from regard import machine, objectives
 from regard.checkpoint import Run
-from regard.errors import DataError, RecipeError, RunError
+from regard.errors import DataError, RecipeError, RequestError, RunError
 from regard.models import build
 from regard.objectives import Loss
 from regard.recipe import Recipe
@@ -64,28 +64,29 @@ def training_run(recipe: Recipe, out: Path) -> Iterator[Event]:
     processes that a launcher has started, the first tells what happens and the others are silent.
     """
     run = Run(out)
+    made = run.missing_folders()
     recipe = settle(run, with_model_of(recipe, run))
     if sentence := finished(run, recipe):
         yield Note(sentence)
         return
-    processes = team.worthwhile(recipe.train)
     with run.lock() if team.leads_here() else nullcontext():
         begun = run.recipe_path.exists() or run.has_tokenizers()
-        if team.leads_here():
-            run.sweep()
-            take_tokenizer(run, recipe)
-            run.save_recipe(recipe)
         try:
+            if team.leads_here():
+                run.sweep()
+                take_tokenizer(run, recipe)
+                run.save_recipe(recipe)
+            processes = team.worthwhile(recipe.train)
             with team.assembled(command(run), processes) as members:
                 events = train_together(run, recipe, members)
                 if members.leads:
                     yield from events
                 else:
                     deque(events, maxlen=0)
-        except (DataError, RecipeError):
+        except (DataError, RecipeError, RequestError):
             # Mended data and settings begin anew: with sizes, vocabulary and labels of their own.
             if team.leads_here() and not begun and not run.checkpoints():
-                run.forget()
+                run.forget(made)
             raise
 
 

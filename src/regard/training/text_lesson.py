@@ -2,6 +2,7 @@
 
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 from regard import objectives
 from regard.checkpoint import Run
@@ -46,12 +47,9 @@ def text_lesson(run: Run, recipe: Recipe) -> Generator[Event, None, Lesson]:
     context = recipe.data.context
     carrying = isinstance(recipe.model, RecurrentLanguageModelConfig)
     memory = Memory() if carrying else None
+    require(train, context + 1, recipe.data, "train")
+    require(valid, 2, recipe.data, "valid")
     batches = Windows(len(train), context, recipe.train.batch_tokens, recipe.seed, carrying)
-    if len(valid) < 2:
-        raise DataError(
-            "the text to validate on is empty; give more text, raise data.held_out_share, "
-            "or name a file with --valid"
-        )
     yield ExamplesReady(len(train), len(valid), "tokens", batches.padding())
     sampled = recipe.train.eval_sentences > 0 and recipe.data.direction == "forward"
     return Lesson(
@@ -62,6 +60,21 @@ def text_lesson(run: Run, recipe: Recipe) -> Generator[Event, None, Lesson]:
         objective=objectives.next_token_carried if carrying else objectives.next_token,
         held_out=HeldOutText(valid, tokenizer, context, carrying, sampled),
         memory=memory,
+    )
+
+
+def require(text: Stream, least: int, data: DataSection, name: Literal["train", "valid"]) -> None:
+    """So many tokens at least, or a sentence about where more can come from."""
+    if len(text) >= least:
+        return
+    held_out = name == "valid" and not data.valid
+    way = "set a smaller data.context"
+    if held_out:
+        way = "raise data.held_out_share, or name a file with --valid"
+    use = "learn from" if name == "train" else "validate on"
+    raise DataError(
+        f"{data.paths('train' if held_out else name)[0]}: the text to {use} has {len(text):,} "
+        f"tokens, and at least {least:,} are needed; give more text, or {way}"
     )
 
 
