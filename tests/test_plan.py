@@ -250,10 +250,14 @@ def test_what_fits_is_told() -> None:
     assert not make_plan(recipe(), Fleet(small)).fits
 
 
-def test_other_models_are_not_planned() -> None:
-    chosen = recipe(model={"kind": "recurrent"})
-    with pytest.raises(RequestError, match="only a transformer"):
-        make_plan(chosen, P100)
+def test_recurrent_models_are_planned_in_float32() -> None:
+    chosen = recipe(model={"kind": "recurrent", "d_model": 64})
+    found = make_plan(chosen, find_fleet("A100"))
+    built = build(chosen.model, 37_000, 37_000)
+    assert found.parameters == sum(parameter.numel() for parameter in built.parameters())
+    assert found.precision == "float32"
+    assert found.memory.moments == 8 * found.parameters
+    assert found.seconds > 0
 
 
 @pytest.mark.parametrize(

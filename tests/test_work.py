@@ -1,25 +1,41 @@
 """The work of language models and readers, against what PyTorch counts and autograd keeps."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from regard import objectives
-from regard.data.batch import TextBatch
+from regard.data.batch import TextBatch, batch_pairs
+from regard.data.masked import MaskedExamples, Masking
+from regard.data.stream import Stream, Windows, write_stream
 from regard.devices import find_fleet
 from regard.models import (
     BertConfig,
     GPTConfig,
+    HeadConfig,
     ReaderConfig,
+    RecurrentConfig,
     RecurrentLanguageModelConfig,
     build,
 )
-from regard.plan import make_plan
+from regard.plan import Sizes, activations, make_plan
 from regard.recipe import parse
-from regard.work import loss_flops, stack_activation_bytes, training_flops
+from regard.text.tokenizer import Tokenizer
+from regard.work import (
+    counted_tokens,
+    loss_flops,
+    recurrent_activation_bytes,
+    stack_activation_bytes,
+    training_flops,
+    work_of,
+)
 
 VOCABULARY, ROWS, LENGTH = 300, 4, 20
 SIZES = {"num_layers": 2, "d_model": 64, "d_ff": 160, "num_heads": 4}
@@ -58,21 +74,30 @@ def test_the_work_of_a_bert_is_on_what_it_reads() -> None:
     assert training_flops(config, 0, count, 0, LENGTH + 1) == counter.get_total_flops()
 
 
-@pytest.mark.parametrize("choice", GPTS, ids=str)
-def test_activations_are_what_autograd_keeps(choice: dict[str, Any]) -> None:
-    config = GPTConfig(**SIZES, **choice)
-    model: Any = build(config, VOCABULARY, VOCABULARY).train()
+@contextmanager
+def keeping(model: Any) -> Iterator[dict[int, int]]:
+    """Bytes that autograd keeps of a forward pass, by the place where they are."""
     own = {each.data_ptr() for each in (*model.parameters(), *model.buffers())}
     kept: dict[int, int] = {}
+    alive = []  # so that no place is used twice
 
     def keep(tensor: torch.Tensor) -> torch.Tensor:
         storage = tensor.untyped_storage()
         if storage.data_ptr() not in own:
             kept[storage.data_ptr()] = storage.nbytes()
+            alive.append(tensor)
         return tensor
 
-    ids = tokens()
     with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        yield kept
+
+
+@pytest.mark.parametrize("choice", GPTS, ids=str)
+def test_activations_are_what_autograd_keeps(choice: dict[str, Any]) -> None:
+    config = GPTConfig(**SIZES, **choice)
+    model: Any = build(config, VOCABULARY, VOCABULARY).train()
+    ids = tokens()
+    with keeping(model) as kept:
         objectives.next_token(model, TextBatch(ids[:, :-1], ids[:, 1:]))
     num_bytes = sum(kept.values()) - 4 * model.output.weight.numel()  # a gradient made already
     told = stack_activation_bytes(config, ROWS * LENGTH)
@@ -99,6 +124,9 @@ def test_a_recurrent_model_meets_each_weight_once_a_token(
 @pytest.mark.parametrize(
     ("task", "kind", "outputs"),
     [
+        ("translation", "recurrent", "tokens"),
+        ("language-model", "recurrent", "tokens"),
+        ("classification", "recurrent", "labels"),
         ("language-model", "gpt", "tokens"),
         ("masked-language-model", "bert", "tokens"),
         ("classification", "bert", "labels"),
@@ -106,8 +134,71 @@ def test_a_recurrent_model_meets_each_weight_once_a_token(
     ],
 )
 def test_every_task_can_be_planned(task: str, kind: str, outputs: str) -> None:
-    values = {"task": task, "data": {"train": ["a.txt"]}, "model": {"kind": kind, **SIZES}}
+    sizes = {"d_model": 64} if kind == "recurrent" else SIZES
+    values = {"task": task, "data": {"train": ["a.txt"]}, "model": {"kind": kind, **sizes}}
     plan = make_plan(parse(values, "test"), find_fleet("8xA100"))
     assert plan.fits
     assert plan.seconds > 0
     assert 0 < plan.tokens_per_update <= 2 * 4096
+
+
+def test_a_batch_of_windows_is_planned_as_it_is_trained(tmp_path: Path) -> None:
+    tokenizer = Tokenizer.train(["the cat sat on the mat"] * 3, vocabulary_size=300)
+    write_stream(["the cat sat on the mat", None] * 200, tokenizer, tmp_path, "train")
+    stream = Stream.open(tmp_path, "train")
+    masking = Masking.of(tokenizer, 0.3, whole_words=False)
+    values = {
+        "task": "masked-language-model",
+        "data": {"train": ["a.txt"], "context": 30, "masked_share": 0.3},
+        "model": {"kind": "bert", **SIZES},
+        "train": {"batch_tokens": 250},
+    }
+    for pairs, content in ((False, 28), (True, 27)):
+        values["model"] |= {"next_sentence": pairs, "pooler": pairs}
+        recipe = parse(values, "test")
+        order = Windows(len(stream), content, 250, 1, hidden=masking.count(content))
+        rows = order.epoch(0)[0]
+        batch = MaskedExamples(stream, content, masking, pairs).batch(rows)
+        work = work_of(recipe, 1.0, 0.0)
+        assert work.source_tokens == batch.tokens.numel()
+        assert work.target_tokens == batch.labels.numel()
+        assert counted_tokens(recipe, work) == pytest.approx(order.tokens(rows))
+        model: Any = build(recipe.model, len(tokenizer), len(tokenizer)).train()
+        with keeping(model) as kept:
+            objectives.masked_token(model, batch)
+        sizes = Sizes(len(tokenizer), len(tokenizer))
+        told = activations(recipe, sizes, 1.0, mixed=False)
+        assert told == pytest.approx(sum(kept.values()), rel=0.1)
+
+
+RECURRENT: list[Any] = [
+    RecurrentLanguageModelConfig(d_model=32, cell="rnn"),
+    RecurrentLanguageModelConfig(d_model=32, cell="gru", num_layers=1),
+    RecurrentLanguageModelConfig(d_model=32, cell="lstm"),
+    ReaderConfig(d_model=32, num_layers=2),
+    ReaderConfig(d_model=32, cell="gru", bidirectional=False),
+    RecurrentConfig(d_model=32, encoder_layers=2),
+    RecurrentConfig(d_model=32, cell="gru", attention="dot", decoder_layers=2),
+    RecurrentConfig(d_model=32, cell="rnn", attention="none"),
+]
+
+
+@pytest.mark.parametrize("config", RECURRENT, ids=lambda config: config.summary())
+def test_recurrent_layers_keep_about_what_the_rule_says(config: Any) -> None:
+    head = HeadConfig() if isinstance(config, ReaderConfig) else None
+    model: Any = build(config, VOCABULARY, VOCABULARY, head).train()
+    ids = tokens()[:, :-1]
+    shown = torch.ones_like(ids, dtype=torch.bool)
+    draw = np.random.default_rng(0)
+    rows = [draw.integers(4, VOCABULARY, LENGTH) for _ in range(ROWS)]
+    made_already = 4 * model.output.weight.numel()
+    with keeping(model) as kept:
+        if head:
+            model.features(ids, shown, torch.zeros_like(ids))
+            made_already = 0
+        elif isinstance(config, RecurrentConfig):
+            objectives.translation(model, batch_pairs(rows, rows), 0.1)
+        else:
+            objectives.next_token_carried(model, TextBatch(ids, ids))
+    told = recurrent_activation_bytes(config, ids.numel(), ids.numel(), LENGTH)
+    assert told == pytest.approx(sum(kept.values()) - made_already, rel=0.25)

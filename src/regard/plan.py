@@ -8,16 +8,17 @@ from typing import Literal
 
 from regard.checkpoint import num_parameters
 from regard.devices import Device, Fleet
-from regard.errors import RequestError
-from regard.models import BertConfig, GPTConfig, TransformerConfig
-from regard.recipe import LABELLING, Recipe, TrainSection
+from regard.models import BertConfig, GPTConfig, ModelConfig, TransformerConfig
+from regard.recipe import LABELLING, RUNNING_TEXT, Recipe, TrainSection
 from regard.work import (
     LABELS,
+    PIECES,
     SENTENCE,
-    Stacked,
     activation_bytes,
+    counted_tokens,
     depth,
     loss_flops,
+    recurrent_activation_bytes,
     stack_activation_bytes,
     training_flops,
     work_of,
@@ -78,10 +79,30 @@ class Share:
 
 
 @dataclass(frozen=True)
+class Sizes:
+    """What the data decides: how many tokens or labels are told apart where a model reads and where
+    it predicts, and the mean length of a sentence and of a word in pieces; both sides of a pair are
+    taken as equally long.
+    """
+
+    inputs: int
+    outputs: int
+    sentence: float = SENTENCE
+    word: float = PIECES
+
+    @classmethod
+    def assumed(cls, recipe: Recipe) -> "Sizes":
+        """Where nothing is known: the vocabulary as large as it may become."""
+        vocabulary = recipe.tokenizer.vocabulary_size
+        return cls(vocabulary, LABELS if recipe.task in LABELLING else vocabulary)
+
+
+@dataclass(frozen=True)
 class Plan:
     fleet: Fleet
     parallel: Parallel
     precision: Literal["float32", "bfloat16"]
+    sizes: Sizes
     parameters: int
     share: Share
     memory: Memory
@@ -111,24 +132,20 @@ class Plan:
 
 
 def make_plan(
-    recipe: Recipe, fleet: Fleet, parallel: Parallel = "ddp", sentence: float = SENTENCE
+    recipe: Recipe, fleet: Fleet, parallel: Parallel = "ddp", sizes: Sizes | None = None
 ) -> Plan:
-    """`sentence` is the mean length in pieces; both sides are taken as equally long."""
-    config, train, vocabulary = recipe.model, recipe.train, recipe.tokenizer.vocabulary_size
-    if not isinstance(config, TransformerConfig | GPTConfig | BertConfig):
-        raise RequestError(
-            f"model.kind {config.kind}: only a transformer can be planned; `regard train` tries "
-            "any model and tells its time before it begins"
-        )
-    outputs = LABELS if recipe.task in LABELLING else vocabulary
-    parameters = num_parameters(recipe, vocabulary, outputs)
+    config, train = recipe.model, recipe.train
+    sizes = sizes or Sizes.assumed(recipe)
+    parameters = num_parameters(recipe, sizes.inputs, sizes.outputs)
     share = deal(train, fleet.size)
-    if train.precision == "float32":
+    # Recurrent models stay in float32: a state rounded at each step drifts.
+    if train.precision == "float32" or config.kind == "recurrent":
         fleet = replace(fleet, device=replace(fleet.device, bfloat16=0.0))
     mixed = fleet.device.bfloat16 > 0
-    work = work_of(recipe, share.batch_tokens, sentence)
-    flops = training_flops(config, outputs, *work)
-    each = batch_seconds(config, outputs, fleet.device, flops, work.target_tokens)
+    part = share.batch_tokens / train.batch_tokens
+    work = work_of(recipe, part, sizes.sentence, sizes.word)
+    flops = training_flops(config, sizes.outputs, *work)
+    each = batch_seconds(config, sizes.outputs, fleet.device, flops, work.target_tokens)
     waiting = waiting_seconds(parameters, fleet, share, each, parallel)
     adam = ADAM_BYTES * parameters / fleet.device.bandwidth
     adam /= fleet.size if parallel == "fsdp" else 1
@@ -137,10 +154,11 @@ def make_plan(
         fleet=fleet,
         parallel=parallel,
         precision="bfloat16" if mixed else "float32",
+        sizes=sizes,
         parameters=parameters,
         share=share,
-        memory=memory(recipe, config, parameters, fleet.size, parallel, mixed),
-        tokens_per_update=work.counted * train.batch_tokens / share.batch_tokens * train.accumulate,
+        memory=memory(recipe, sizes, parameters, fleet.size, parallel, mixed),
+        tokens_per_update=counted_tokens(recipe, work) / part * train.accumulate,
         flops_per_update=flops * share.batches * fleet.size,
         waiting_seconds=waiting,
         update_seconds=update,
@@ -156,7 +174,7 @@ def deal(train: TrainSection, devices: int) -> Share:
 
 
 def batch_seconds(
-    config: Stacked, vocabulary: int, device: Device, flops: float, tokens: float
+    config: ModelConfig, vocabulary: int, device: Device, flops: float, tokens: float
 ) -> float:
     """Forward and backward over so many target tokens, in the precision the device is best at: in
     mixed precision the layers run in bfloat16 and the loss in float32.
@@ -188,7 +206,7 @@ def waiting_seconds(
 
 def memory(
     recipe: Recipe,
-    config: Stacked,
+    sizes: Sizes,
     parameters: int,
     devices: int,
     parallel: Parallel,
@@ -197,22 +215,42 @@ def memory(
     """Weights, gradients and Adam's two moments in float32; activations of a full batch."""
     share = deal(recipe.train, devices)
     model = 4.0 * parameters
-    embedding = 4.0 * config.d_model * recipe.tokenizer.vocabulary_size
-    tokens = share.batch_tokens
-    if isinstance(config, TransformerConfig):
-        activations = activation_bytes(config, tokens, tokens, mixed)
-    else:
-        activations = stack_activation_bytes(config, tokens, mixed)
-    # The loss makes the gradient of its weight beside the others'.
-    weights, gradients, moments = model, model + embedding, 2 * model
+    embedding = 4.0 * recipe.model.d_model * sizes.inputs
+    weights, gradients, moments = model, model, 2 * model
+    # The loss over a vocabulary makes the gradient of its weight beside the others'.
+    beside = 4.0 * recipe.model.d_model * sizes.outputs
+    beside *= recipe.task in ("translation", "language-model")
+    gradients += beside
     if recipe.train.moving_average:
         moments += model
     if parallel == "fsdp":
         # Embeddings and two blocks are whole at a time, and gradients until they are added up.
-        whole = embedding + 2 * (model - embedding) / depth(config)
+        whole = embedding + 2 * (model - embedding) / depth(recipe.model)
         weights, moments = model / devices + whole, moments / devices
         if share.batches == 1:
-            gradients = model / devices + whole + embedding
+            gradients = model / devices + whole + beside
     if mixed:
         weights *= 1.5  # a copy in bfloat16
-    return Memory(weights, gradients, moments, activations)
+    part = share.batch_tokens / recipe.train.batch_tokens
+    return Memory(weights, gradients, moments, activations(recipe, sizes, part, mixed))
+
+
+def activations(recipe: Recipe, sizes: Sizes, part: float, mixed: bool) -> float:
+    """Bytes that the forward pass keeps of a part of a batch, padding included."""
+    config, work = recipe.model, work_of(recipe, part, sizes.sentence, sizes.word)
+    if recipe.task in RUNNING_TEXT:
+        source, target = work.source_tokens, work.target_tokens
+    else:
+        source = target = recipe.train.batch_tokens * part
+    match config:
+        case TransformerConfig():
+            return activation_bytes(config, source, target, mixed)
+        case GPTConfig():
+            return stack_activation_bytes(config, target, mixed)
+        case BertConfig():
+            found = stack_activation_bytes(config, source, mixed)
+            # Here the loss keeps its probabilities, of what is hidden alone.
+            logits = 4.0 * sizes.outputs * target
+            return found + logits * (recipe.task == "masked-language-model")
+        case _:
+            return recurrent_activation_bytes(config, source, target, work.source_length)

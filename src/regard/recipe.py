@@ -50,8 +50,9 @@ METRICS: dict[str, tuple[Metric, ...]] = {
     "classification": ("loss", "accuracy", "macro_f1"),
     "tagging": ("loss", "accuracy", "span_f1"),
 }
-# Tasks that give labels rather than text.
+# Tasks that give labels rather than text, and those that read text without sentences.
 LABELLING = ("classification", "tagging")
+RUNNING_TEXT = ("language-model", "masked-language-model")
 
 
 class Section(BaseModel):

@@ -16,15 +16,17 @@ from regard.models import (
 )
 from regard.recipe import Recipe
 
-# Models that are stacks of blocks, whose work and memory can be told beforehand.
-Stacked = TransformerConfig | GPTConfig | BertConfig
-
 # A batch's table is this full of real tokens.
 FULL = 0.92
 # Pieces of a sentence, its end included, where the data is not there to be asked.
 SENTENCE = 30
-# Where nothing is known of the labels, and of the words that have them.
-LABELS, PIECES_OF_A_WORD = 16, 1.5
+# A word is about so many pieces; a text that is labelled has a start and an end as well.
+PIECES, AROUND = 1.3, 2
+# Labels to tell apart, where the data is not there to be asked.
+LABELS = 16
+# What a recurrent layer keeps of a token, in numbers for each of its width: from the left, and from
+# both ends at half the width each. As autograd was seen to keep on a CPU.
+KEPT = {"rnn": (2.25, 3.3), "gru": (8.25, 9.3), "lstm": (17.75, 24.7)}
 
 
 class Work(NamedTuple):
@@ -35,28 +37,59 @@ class Work(NamedTuple):
     source_length: float
     target_length: float
 
-    @property
-    def counted(self) -> float:
-        """Tokens as training counts them: what is predicted of what was read counts once."""
-        return max(self.source_tokens, self.target_tokens) + (
-            self.target_tokens if self.source_tokens == self.target_tokens else 0.0
-        )
+
+class Windows(NamedTuple):
+    """How a batch holds running text: rows, tokens of each, those that come from the text, and
+    those that are predicted.
+    """
+
+    rows: int
+    context: int
+    content: int
+    predicted: int
 
 
-def work_of(recipe: Recipe, tokens: float, sentence: float) -> Work:
-    """Of a batch of so many tokens, padding included."""
-    data, full = recipe.data, FULL * tokens
-    match recipe.task:
-        case "translation":
-            return Work(full, full, sentence, sentence)
-        case "language-model":
-            return Work(0.0, tokens, data.context, data.context)
-        case "masked-language-model":
-            return Work(tokens, data.masked_share * tokens, data.context, data.context)
-        case "classification":
-            return Work(full, full / sentence, sentence, sentence)
-        case "tagging":
-            return Work(full, full / PIECES_OF_A_WORD, sentence, sentence)
+def windows_of(recipe: Recipe) -> Windows:
+    """Of a whole batch of a recipe whose data is running text."""
+    data, model = recipe.data, recipe.model
+    content = predicted = data.context
+    if isinstance(model, BertConfig):
+        # A start and an end go around a window, and an end between two halves.
+        content = max(1, data.context - (3 if model.next_sentence else 2))
+        predicted = max(1, round(data.masked_share * content))
+    rows = max(1, recipe.train.batch_tokens // content)
+    return Windows(rows, data.context, content, predicted)
+
+
+def work_of(recipe: Recipe, share: float, sentence: float, pieces: float = PIECES) -> Work:
+    """Of a share of a batch, the whole being 1; in sentences of so many tokens, padded, or in
+    windows, which are not. `pieces` is how many make a word.
+    """
+    full = FULL * recipe.train.batch_tokens * share
+    if recipe.task == "translation":
+        return Work(full, full, sentence, sentence)
+    if recipe.task == "classification":
+        return Work(full, full / sentence, sentence, sentence)
+    if recipe.task == "tagging":
+        return Work(full, full * words_of(sentence, pieces) / sentence, sentence, sentence)
+    rows, context, _, predicted = windows_of(recipe)
+    read = rows * context if recipe.task == "masked-language-model" else 0
+    return Work(share * read, share * rows * predicted, context, context)
+
+
+def words_of(sentence: float, pieces: float) -> float:
+    """Of a labelled text of so many tokens."""
+    return max(1.0, (sentence - AROUND) / pieces)
+
+
+def counted_tokens(recipe: Recipe, work: Work) -> float:
+    """Tokens as training counts them: all that are read and predicted; those that were read and
+    hidden once, and those around a window not at all.
+    """
+    if recipe.task == "masked-language-model":
+        windows = windows_of(recipe)
+        return work.source_tokens * windows.content / windows.context
+    return work.source_tokens + work.target_tokens
 
 
 def training_flops(
@@ -173,7 +206,30 @@ def stack_activation_bytes(
     return tokens * (config.num_layers * (attention + kept * d + inner + norm) + ends)
 
 
-def depth(config: Stacked) -> int:
-    if isinstance(config, TransformerConfig):
+def recurrent_activation_bytes(
+    config: RecurrentConfig | RecurrentLanguageModelConfig | ReaderConfig,
+    source_tokens: float,
+    target_tokens: float,
+    source_length: float,
+) -> float:
+    """The same of recurrent layers, by a rule: what was seen to be kept, to about a fifth. Looking
+    for the next word with additive attention keeps a state for each word of the source.
+    """
+    one_way, both_ways = KEPT[config.cell]
+    match config:
+        case RecurrentLanguageModelConfig():
+            source, target = 0.0, config.num_layers * one_way + 1.5
+        case ReaderConfig():
+            source = config.num_layers * (both_ways if config.bidirectional else one_way)
+            target = 0.0
+        case RecurrentConfig():
+            source = config.encoder_layers * (both_ways if config.bidirectional else one_way)
+            target = config.decoder_layers * one_way + 8
+            target += source_length * (config.attention == "additive")
+    return 4 * config.d_model * (source * source_tokens + target * target_tokens)
+
+
+def depth(config: ModelConfig) -> int:
+    if isinstance(config, TransformerConfig | RecurrentConfig):
         return config.encoder_layers + config.decoder_layers
     return config.num_layers

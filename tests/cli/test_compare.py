@@ -126,6 +126,12 @@ def test_what_cannot_be_compared_is_said_in_a_sentence(
     german = recipe_of(files, RECURRENT, languages=["en", "de"])
     said = failing(["compare", runs[0], str(untrained(tmp_path / "german", german))], capsys)
     assert "translates en → de" in said
+    values = {"task": "language-model", "data": {"train": ["book.txt"]}}
+    book = Run(tmp_path / "book")
+    book.folder.mkdir()
+    book.save_recipe(parse(values, "test"))
+    said = failing(["compare", str(book.folder), runs[0]], capsys)
+    assert "a run of task language-model, not translation; use `regard generate" in said
 
 
 def test_an_experiment_goes_on_and_writes_its_page(

@@ -8,7 +8,11 @@ from typing import Any
 import pytest
 
 from regard import machine
+from regard.checkpoint import Run
 from regard.cli import app, main
+from regard.models import build
+from regard.recipe import read
+from regard.text.tokenizer import Tokenizer, Tokenizers
 
 SETTINGS = """
 [data]
@@ -29,8 +33,10 @@ def recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def planned(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
-    main(["plan", "base.toml", "--json", *arguments])
+def planned(
+    capsys: pytest.CaptureFixture[str], *arguments: str, what: str = "base.toml"
+) -> dict[str, Any]:
+    main(["plan", what, "--json", *arguments])
     answer: dict[str, Any] = json.loads(capsys.readouterr().out)
     return answer
 
@@ -53,7 +59,7 @@ def test_passes_are_told_where_the_data_is(
     for name in ("train.en", "train.de"):
         Path(name).write_text("one two three four\n" * 1000, encoding="utf-8")
     answer = planned(capsys, "--device", "A100", "--set", "train.steps=10")
-    tokens = 2 * 1000 * (1 + 1.3 * 4)
+    tokens = 2 * 1000 * (1 + 1.3 * 4) * 0.95  # of which a share is held out
     assert answer["passes"] == pytest.approx(10 * answer["tokens_per_update"] / tokens)
 
 
@@ -132,3 +138,155 @@ def test_an_unknown_device_is_one_sentence(
     said = capsys.readouterr().err.strip()
     assert said.startswith('regard: error: --device "abacus": not known')
     assert len(said.splitlines()) == 1
+
+
+TEXT = "the cat sat on the mat\nand so did the dog\n" * 100
+BOOK = """
+task = "language-model"
+[data]
+train = ["book.txt"]
+context = 16
+[tokenizer]
+kind = "{kind}"
+vocabulary_size = 400
+[model]
+kind = "gpt"
+num_layers = 2
+d_model = 32
+d_ff = 64
+num_heads = 2
+[train]
+steps = 10
+batch_tokens = 100
+"""
+REVIEWS = """
+task = "{task}"
+[data]
+train = ["{file}"]
+[model]
+kind = "bert"
+num_layers = 1
+d_model = 32
+d_ff = 64
+num_heads = 2
+[train]
+steps = 10
+"""
+
+
+@pytest.fixture
+def book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A recipe for a language model of characters, whose text is there."""
+    monkeypatch.chdir(tmp_path)
+    Path("book.txt").write_text(TEXT, encoding="utf-8")
+    path = Path("book.toml")
+    path.write_text(BOOK.format(kind="character"), encoding="utf-8")
+    return path
+
+
+def size(path: Path, vocabulary: int) -> int:
+    model = build(read(path).model, vocabulary, vocabulary)
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+def learned(kind: Any) -> Tokenizer:
+    return Tokenizer.train([TEXT], kind=kind, vocabulary_size=400, verbatim=True)
+
+
+def test_the_plan_of_a_language_model_is_of_its_windows_and_characters(
+    book: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer = planned(capsys, "--device", "A100", what="book.toml")
+    assert answer["vocabulary_known"]
+    assert answer["parameters"] == size(book, len(learned("character")))
+    assert answer["tokens_per_update"] == 6 * 16
+    assert answer["passes"] == pytest.approx(10 * 6 * 16 / (0.95 * len(TEXT)), rel=0.01)
+    main(["plan", str(book), "--device", "A100"])
+    printed = capsys.readouterr().out
+    assert "1 × 6 windows of 16 tokens\n" in printed
+    assert "passes over the text" in printed
+    Path("book.txt").unlink()
+    main(["plan", str(book), "--device", "A100"])
+    printed = capsys.readouterr().out
+    assert f"model       up to {size(book, 400):,} parameters, up to 400 pieces\n" in printed
+    assert "data        not on this machine\n" in printed
+
+
+def test_a_run_folder_has_a_vocabulary_of_its_own(
+    book: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    book.write_text(BOOK.format(kind="bpe"), encoding="utf-8")
+    assert not planned(capsys, "--device", "A100", what="book.toml")["vocabulary_known"]
+    run, tokenizer = Run(Path("mine")), learned("bpe")
+    run.folder.mkdir()
+    run.save_recipe(read(book))
+    run.save_tokenizers(Tokenizers(tokenizer, tokenizer))
+    for what in ("mine", "mine/recipe.toml"):
+        answer = planned(capsys, "--device", "A100", what=what)
+        assert answer["parameters"] == size(book, len(tokenizer))
+        assert answer["command"] == "regard train mine/recipe.toml --out runs/mine-again"
+        tokens = 0.95 * len(tokenizer.encode(TEXT))
+        assert answer["passes"] == pytest.approx(10 * 6 * 16 / tokens, rel=0.02)
+    other = planned(capsys, "--device", "A100", "--set", "tokenizer.kind=word", what="mine")
+    assert not other["vocabulary_known"]
+
+
+def test_the_plan_of_a_masked_model_tells_what_is_hidden(
+    book: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    masked = BOOK.format(kind="bpe").replace("language-model", "masked-language-model")
+    book.write_text(masked.replace('"gpt"', '"bert"'), encoding="utf-8")
+    main(["plan", str(book), "--device", "A100"])
+    # A start and an end are in each window, so that 14 tokens are of the text.
+    printed = capsys.readouterr().out
+    assert "98 tokens," in printed
+    assert "1 × 7 windows of 16 tokens, 2 hidden in each window\n" in printed
+
+
+@pytest.mark.parametrize(
+    ("task", "file", "text", "tokens"),
+    [
+        ("classification", "a.tsv", "good\tone two\nbad\tone\nfair\tone two three\n", 3 * 5.6),
+        ("tagging", "a.conll", "one N\ntwo V\n\none X\ntwo N\n\n", 2 * (2 + 2.6 + 2)),
+    ],
+)
+def test_labels_are_counted(
+    book: Path, capsys: pytest.CaptureFixture[str], task: str, file: str, text: str, tokens: float
+) -> None:
+    book.write_text(REVIEWS.format(task=task, file=file), encoding="utf-8")
+    main(["plan", str(book), "--device", "A100"])
+    assert "16 labels (a guess)" in capsys.readouterr().out
+    Path(file).write_text(text, encoding="utf-8")
+    answer = planned(capsys, "--device", "A100", what="book.toml")
+    assert answer["sizes"]["outputs"] == 3
+    assert answer["passes"] == pytest.approx(10 * answer["tokens_per_update"] / tokens / 0.95)
+    main(["plan", str(book), "--device", "A100"])
+    printed = capsys.readouterr().out
+    assert "3 labels\n" in printed
+    assert "tokens, padding included\n" in printed
+
+
+def test_what_begins_from_a_run_is_as_large_as_that(
+    book: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, tokenizer = Run(Path("mine")), learned("bpe")
+    run.folder.mkdir()
+    run.save_recipe(read(book, ["model.d_model=48", "tokenizer.kind=bpe"]))
+    run.save_tokenizers(Tokenizers(tokenizer, tokenizer))
+    Path("more.toml").write_text(
+        'task = "language-model"\n[data]\ntrain = ["book.txt"]\ncontext = 16\n'
+        '[train]\nfrom_run = "mine"\n',
+        encoding="utf-8",
+    )
+    answer = planned(capsys, "--device", "A100", what="more.toml")
+    assert answer["parameters"] == size(run.recipe_path, len(tokenizer))
+
+
+def test_the_plan_of_a_recurrent_model(book: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sections = BOOK.format(kind="character").split("[model]")
+    model = '[model]\nkind = "recurrent"\nd_model = 32\n[train]\nsteps = 10\n'
+    book.write_text(sections[0] + model, encoding="utf-8")
+    main(["plan", str(book), "--device", "A100"])
+    printed = capsys.readouterr().out
+    assert "windows of 16 tokens" in printed
+    assert "each step waits for the one before it" in printed

@@ -125,6 +125,9 @@ def test_files_that_cannot_be_read(write: Writer, tmp_path: Path) -> None:
         read(good, write("empty.gz", b""))
     with pytest.raises(DataError, match=r"bom.de: the file is empty;"):
         read(good, write("bom.de", b"\xef\xbb\xbf"))
+    for name, wanted in (("a.tsv.gz", "tabs"), ("a.conllu", "one word"), ("a.jsonl", "one object")):
+        with pytest.raises(DataError, match=rf"{name}: the file is empty; give .*{wanted}"):
+            list(corpus.lines(write(name, b"")))
     with pytest.raises(DataError, match=r"this is a folder; give the file"):
         check_files([good, tmp_path])
     with pytest.raises(DataError, match=r"train.fr: there is no such file; did you mean train\."):

@@ -75,6 +75,36 @@ def test_bad_labelled_text_is_named(tmp_path: Path, text: str, label: str | int,
         list(read_texts([write(tmp_path, "a.tsv", text)], label))
 
 
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('{"label": 0.5, "text": "x"}', r'a\.jsonl:1: "label" is 0\.5, and a label is a text or'),
+        ('{"label": null, "text": "x"}', r'"label" is null, and a label is'),
+        ('{"verdict": 1, "text": "x"}', r'no "label" in the object; rename'),
+        ('{"label": 1, "body": "x"}', r'no "text" in the object; rename'),
+        ('{"label": 1, "text": ["x"]}', r'"text" is \["x"\]; give a text in quotes'),
+        ("[1, 2]", r"a\.jsonl:1: not an object; write"),
+    ],
+)
+def test_bad_objects_are_told_by_what_is_wrong(tmp_path: Path, line: str, said: str) -> None:
+    with pytest.raises(DataError, match=said):
+        list(read_texts([write(tmp_path, "a.jsonl", line)]))
+
+
+def test_whole_numbers_are_labels(tmp_path: Path) -> None:
+    (found,) = read_texts([write(tmp_path, "a.jsonl", '{"label": 4, "text": "x"}')])
+    assert found.labels == ("4",)
+
+
+def test_what_is_said_of_columns_helps_where_nothing_can_be_set(tmp_path: Path) -> None:
+    for text in ("verdict\ttext\n1\tx\n", "1\tx\n"):
+        with pytest.raises(
+            DataError, match=r"a\.tsv:1: .*; (give|name) .*, or train with data"
+        ) as e:
+            list(read_texts([write(tmp_path, "a.tsv", text)], "coarse"))
+        assert "--set" not in str(e.value)
+
+
 def test_tagged_sentences(tmp_path: Path) -> None:
     words = "-DOCSTART- -X- O\n\nSanjay NNP B-NP\nJoshi NNP I-NP\n\n. . O\n"
     found = list(read_tagged([write(tmp_path, "a.txt", words)]))

@@ -8,6 +8,7 @@ import torch
 
 from regard.data.masked import MaskedExamples, Masking
 from regard.data.stream import Stream, write_stream
+from regard.evaluate.masked import HeldOutMasked
 from regard.text.tokenizer import END, START, UNKNOWN, Tokenizer
 
 TEXT = "the cat sat on the mat and the dog lay under the tree while it rained all day"
@@ -88,3 +89,18 @@ def test_pairs_of_sentences_follow_in_half_of_the_cases(
     for row in np.flatnonzero(batch.follows.numpy())[:5]:
         window = stream.window(int(starts[row]), 20).tolist()
         assert restored[row, 1:11].tolist() + restored[row, 12:-1].tolist() == window
+
+
+def test_a_sample_shows_gaps_and_no_other_special_piece(
+    tokenizer: Tokenizer, stream: Stream
+) -> None:
+    examples = MaskedExamples(stream, 30, Masking.of(tokenizer, 0.15, whole_words=False))
+    first, second = tokenizer.encode("the tree é"), tokenizer.encode("the cat")
+    tokens = [START, *first, END, second[0], UNKNOWN, *second[1:], UNKNOWN, UNKNOWN, END]
+    places = [i for i, index in enumerate(tokens) if index == UNKNOWN]
+    answers = tokenizer.encode("the the the")
+    sample = HeldOutMasked(examples, tokenizer).sample(
+        *(torch.tensor(each) for each in (tokens, places, answers))
+    )
+    assert sample.source == "the tree é the [MASK] cat [MASK] [MASK]"
+    assert sample.output == "the tree é the the cat the the"

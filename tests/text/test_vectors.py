@@ -44,7 +44,45 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     cut.write_bytes(b"2 2\ncat \0\0")
     with pytest.raises(DataError, match="ends within a vector"):
         read_vectors(cut, {"cat"}, 2)
+    ragged = tmp_path / "ragged.txt"
+    ragged.write_bytes(b"cat 1 2\ndog 1\n")
+    with pytest.raises(DataError, match=r"ragged\.txt:2: 1 numbers, the first vector has 2"):
+        read_vectors(ragged, {"cat"}, 2)
     odd = tmp_path / "odd.txt"
     odd.write_bytes(b"cat 1 two\n")
     with pytest.raises(DataError, match=r"odd\.txt:1: not a word and its numbers"):
         read_vectors(odd, {"cat"}, 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("a.txt", b""), ("a.txt", b"0 2\n"), ("a.txt", b"\n\n"), ("a.bin", b"0 2\n")],
+)
+def test_a_file_without_vectors_is_refused(tmp_path: Path, name: str, content: bytes) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(DataError, match="no vectors in it"):
+        read_vectors(tmp_path / name, {"cat"}, 2)
+
+
+@pytest.mark.parametrize(
+    "content", [bytes(range(200, 250)), b"cat\0dog one two", b"3 2\ncat \x80?\0"]
+)
+def test_a_file_that_is_no_text_is_told_so(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=r"not a text of vectors; .* ends in \.bin"):
+        read_vectors(path, {"cat"}, 2)
+
+
+def test_an_empty_line_at_the_end_does_no_harm(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"cat 1 2\n\n")
+    assert read_vectors(path, {"cat"}, 2).keys() == {"cat"}
+
+
+def test_a_missing_file_is_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"a\.txt: there is no such file of vectors; ") as raised:
+        read_vectors(tmp_path / "a.txt", {"cat"}, 2)
+    assert "Errno" not in str(raised.value)
+    with pytest.raises(DataError, match=r"cannot be read \(Is a directory\)"):
+        read_vectors(tmp_path, {"cat"}, 2)

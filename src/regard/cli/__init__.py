@@ -38,7 +38,7 @@ COMMANDS = {
     "fill": "Fill in what is masked in a text.",
     "embed": "Vectors of texts, from any model that reads them.",
     "evaluate": "Score a run: BLEU, chrF, TER, exact matches; accuracy and F1; perplexity.",
-    "compare": "Several runs on the same sentences: one table, and which differences are real.",
+    "compare": "Several translators, the same sentences: one table, which differences are real.",
     "attend": "Show what attends to what in a translation: any layer, any head, or the alignment.",
     "heads": "Show what a model loses without each of its attention heads.",
     "prune": "Write a smaller run without the heads that are missed least.",

@@ -31,7 +31,7 @@ def compare(
     sentence: str | None = None,
     as_json: Annotated[bool, Parameter(name="--json")] = False,
 ) -> None:
-    """Compare runs: size, speed, scores, which differences are real, and score by source length.
+    """Compare translators: size, speed, scores, which differences are real, score by length.
 
     Without files, the runs are compared on what all of them held out: the test sentences of the
     built-in corpus, or the validation pairs. The first run is what the others are compared with.
@@ -96,7 +96,7 @@ def compare(
 
 
 def open_runs(folders: Sequence[Path]) -> dict[str, "Run"]:
-    """Runs by the names of their folders, or by their paths where these are alike."""
+    """Translators by the names of their folders, or by their paths where these are alike."""
     from regard.checkpoint import Run
     from regard.errors import RequestError
 
@@ -108,7 +108,10 @@ def open_runs(folders: Sequence[Path]) -> dict[str, "Run"]:
     names = [folder.resolve().name for folder in folders]
     if len(set(names)) < len(names):
         names = [str(folder) for folder in folders]
-    return {name: Run.open(folder) for name, folder in zip(names, folders, strict=True)}
+    runs = {name: Run.open(folder) for name, folder in zip(names, folders, strict=True)}
+    for run in runs.values():
+        run.recipe_for("translation")
+    return runs
 
 
 def sentence_to_look_at(test: "TestSet") -> str:

@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 if TYPE_CHECKING:
+    from regard.checkpoint import Run
     from regard.devices import Fleet
     from regard.plan import Plan
     from regard.recipe import Recipe
-    from regard.training.prepare import Survey
-
-# A word is about so many pieces.
-PIECES = 1.3
+    from regard.training.outlook import Found
 
 
 def plan(
@@ -31,7 +29,7 @@ def plan(
     Parameters
     ----------
     recipe
-        A recipe file (TOML).
+        A recipe file (TOML), or a run folder, whose recipe is meant.
     device
         8xA100, or 2x8xH100 for two machines of eight; this machine, measured, if not given.
     settings
@@ -39,53 +37,55 @@ def plan(
     as_json
         One object with everything.
     """
+    from regard.checkpoint import Run
     from regard.cli.display import results, say
     from regard.devices import find_fleet
     from regard.machine import busy_cores
     from regard.plan import make_plan
     from regard.recipe import read
+    from regard.training.beginning import with_model_of
+    from regard.training.outlook import look
     from regard.training.team import worthwhile
-    from regard.work import SENTENCE
 
-    chosen = read(recipe, settings)
+    path, home = located(recipe)
+    out = Path("runs", f"{home.folder.resolve().name}-again" if home else path.stem)
+    chosen = with_model_of(read(path, settings), home or Run(out))
+    if sum(file.stat().st_size for file in chosen.data.paths("train") if file.exists()) > 1e8:
+        say("Reading the data …")
+    found = look(chosen, home)
     fleet = find_fleet(device, worthwhile(chosen.train))
     if not fleet.device.is_card and (taken := busy_cores()) > 0.3:
         say(f"Other programs take {taken:.1f} cores; on a quiet machine the figures are better.")
-    found = survey_if_there(chosen)
-    sentence = 1 + PIECES * found.words / (2 * found.pairs) if found else SENTENCE
-    best = make_plan(chosen, fleet, chosen.train.parallel, sentence)
+    best = make_plan(chosen, fleet, chosen.train.parallel, found.sizes)
     if not best.fits and fleet.size > 1:
-        best = make_plan(chosen, fleet, "fsdp", sentence)
-    tokens = 2 * sentence * found.pairs if found else None
-    passes = chosen.train.steps * best.tokens_per_update / tokens if tokens else None
-    command = command_line(recipe, best, chosen, settings)
+        best = make_plan(chosen, fleet, "fsdp", found.sizes)
+    learned = chosen.train.steps * best.tokens_per_update
+    passes = learned / found.tokens if found.tokens else None
+    command = command_line(path, out, best, chosen, settings)
     if as_json:
-        results(json.dumps(facts(best, passes, command), indent=2))
+        results(json.dumps(facts(best, found, passes, command), indent=2))
         return
     results(f"{recipe} on {fleet}")
-    for name, text in lines(best, chosen, passes, command):
+    for name, text in lines(best, chosen, found, passes, command):
         results(f"  {name:<12}{text}")
 
 
-def survey_if_there(recipe: "Recipe") -> "Survey | None":
-    """How much data there is, if it is on this machine."""
-    from regard.cli.display import say
-    from regard.training.prepare import corpus, survey
+def located(given: Path) -> "tuple[Path, Run | None]":
+    """The recipe's file, and the run that it lies in."""
+    from regard.checkpoint import Run
 
-    files = recipe.data.paths("train")
-    if recipe.task != "translation" or not all(file.exists() for file in files):
-        return None
-    if sum(file.stat().st_size for file in files) > 1e8:
-        say("Reading the pairs …")
-    found = survey(corpus(recipe.data))
-    return found if found.pairs else None
+    if given.is_dir():
+        home = Run.open(given)
+        return home.recipe_path, home
+    home = Run(given.parent)
+    started = given.name == home.recipe_path.name and home.has_tokenizers()
+    return given, home if started else None
 
 
 def lines(
-    plan: "Plan", recipe: "Recipe", passes: float | None, command: str
+    plan: "Plan", recipe: "Recipe", found: "Found", passes: float | None, command: str
 ) -> list[tuple[str, str]]:
     from regard.cli.display import duration
-    from regard.work import SENTENCE
 
     fleet, memory, train = plan.fleet, plan.memory, recipe.train
     member = "device" if fleet.device.is_card else "process"
@@ -93,7 +93,7 @@ def lines(
     room = "fits into" if plan.fits else "does not fit into"
     update = (
         f"{plan.tokens_per_update:,.0f} tokens, {amount(plan.flops_per_update, 'FLOP')}; "
-        f"{plan.share.batches} × {plan.share.batch_tokens:,.0f} tokens a side{on_each}"
+        f"{plan.share.batches} × {batch(plan, recipe)}{on_each}{remark(recipe)}"
     )
     held = (
         f"{in_bytes(memory.total)}{each}, {room} {in_bytes(fleet.device.memory)}: weights "
@@ -107,17 +107,67 @@ def lines(
     days = plan.seconds / 86400
     length = duration(plan.seconds) if days < 3 else f"{days:,.0f} days"
     time = f"about {length} for {train.steps:,} updates, validation not counted"
+    if recipe.model.kind == "recurrent" and fleet.device.is_card:
+        time += "; rather more, since each step waits for the one before it"
     shown = [
-        ("model", f"{plan.parameters:,} parameters"),
-        *(("update", update), ("memory", held), ("speed", speed), ("time", time)),
+        *(("model", model(plan, recipe, found)), ("update", update), ("memory", held)),
+        *(("speed", speed), ("time", time)),
     ]
     if plan.waiting_seconds > 0.01 * plan.update_seconds:
         share = 100 * plan.waiting_seconds / plan.update_seconds
         shown.append(("waiting", f"{share:.0f} % of the time, for what other devices send"))
-    unseen = f"not on this machine; sentences are taken as {SENTENCE} pieces long"
-    shown.append(("data", f"{passes:.1f} passes over the pairs" if passes else unseen))
+    shown.append(("data", data(recipe, found, passes)))
     shown += [("advice", text) for text in advice(plan, recipe)]
     return [*shown, ("run", command)]
+
+
+def model(plan: "Plan", recipe: "Recipe", found: "Found") -> str:
+    """How large it is: at the most, where the vocabulary is yet to be learned."""
+    from regard.recipe import LABELLING
+
+    up_to = "" if found.vocabulary_known else "up to "
+    text = f"{up_to}{plan.parameters:,} parameters, {up_to}{plan.sizes.inputs:,} pieces"
+    if recipe.task in LABELLING:
+        text += f", {plan.sizes.outputs:,} labels" + " (a guess)" * (not found.labels_known)
+    return text
+
+
+def batch(plan: "Plan", recipe: "Recipe") -> str:
+    """What one device reads at a time."""
+    from regard.recipe import RUNNING_TEXT
+    from regard.work import windows_of
+
+    if recipe.task == "translation":
+        return f"{plan.share.batch_tokens:,.0f} tokens a side"
+    if recipe.task not in RUNNING_TEXT:
+        return f"{plan.share.batch_tokens:,.0f} tokens"
+    windows = windows_of(recipe)
+    rows = windows.rows * plan.share.batch_tokens / recipe.train.batch_tokens
+    count = f"{rows:,.0f}" if rows == int(rows) else f"{rows:,.1f}"
+    return f"{count} windows of {windows.context:,} tokens"
+
+
+def remark(recipe: "Recipe") -> str:
+    from regard.recipe import LABELLING
+    from regard.work import windows_of
+
+    if recipe.task in LABELLING:
+        return ", padding included"
+    if recipe.task == "masked-language-model":
+        return f", {windows_of(recipe).predicted} hidden in each window"
+    return ""
+
+
+def data(recipe: "Recipe", found: "Found", passes: float | None) -> str:
+    from regard.recipe import RUNNING_TEXT
+
+    what = {"translation": "pairs", "classification": "texts", "tagging": "sentences"}
+    if passes:
+        return f"about {passes:.1f} passes over the {what.get(recipe.task, 'text')}"
+    if recipe.task in RUNNING_TEXT:
+        return "not on this machine"
+    kind = "texts" if recipe.task == "classification" else "sentences"
+    return f"not on this machine; {kind} are taken as {found.sizes.sentence:.0f} pieces long"
 
 
 def advice(plan: "Plan", recipe: "Recipe") -> list[str]:
@@ -155,12 +205,14 @@ def amount(number: float, unit: str) -> str:
         if number >= 10**power:
             digits = 1 if number < 10 ** (power + 2) else 0
             return f"{number / 10**power:,.{digits}f} {letter}{unit}"
-    return f"{number / 1e6:,.0f} M{unit}"
+    return f"{number / 1e6:,.0f} M{unit}" if number >= 1e6 else f"{number / 1e3:,.0f} k{unit}"
 
 
-def command_line(recipe: Path, plan: "Plan", chosen: "Recipe", settings: tuple[str, ...]) -> str:
+def command_line(
+    recipe: Path, out: Path, plan: "Plan", chosen: "Recipe", settings: tuple[str, ...]
+) -> str:
     """What to type; with several machines, on each of them."""
-    words = ["train", str(recipe), "--out", str(Path("runs", recipe.stem))]
+    words = ["train", str(recipe), "--out", str(out)]
     extra = [] if plan.parallel == chosen.train.parallel else [f"train.parallel={plan.parallel}"]
     if plan.precision == "float32" and chosen.train.precision == "bfloat16":
         extra.append("train.precision=float32")
@@ -180,9 +232,11 @@ def launcher(fleet: "Fleet") -> str:
     return f"torchrun {nodes}--nproc-per-node {fleet.per_node} -m regard"
 
 
-def facts(plan: "Plan", passes: float | None, command: str) -> dict[str, Any]:
+def facts(plan: "Plan", found: "Found", passes: float | None, command: str) -> dict[str, Any]:
     return {
         **asdict(plan),
+        "vocabulary_known": found.vocabulary_known,
+        "labels_known": found.labels_known,
         "fits": plan.fits,
         "tokens_per_second": plan.tokens_per_second,
         "share_of_peak": plan.share_of_peak,

@@ -130,7 +130,16 @@ def _suggestion(path: Path) -> str:
 
 
 def _empty(path: Path) -> DataError:
-    return DataError(f"{path}: the file is empty; give one sentence on each line")
+    match kind_of(path):
+        case ".tsv":
+            wanted = "one example on each line, with tabs between its columns"
+        case ".jsonl":
+            wanted = "one object on each line"
+        case ".conllu" | ".conll":
+            wanted = "one word on each line, and an empty line after each sentence"
+        case _:
+            wanted = "one sentence on each line"
+    return DataError(f"{path}: the file is empty; give {wanted}")
 
 
 def _unreadable(path: Path, error: OSError) -> DataError:

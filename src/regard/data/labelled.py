@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from regard.data.corpus import check_file, kind_of, lines
 from regard.errors import DataError
@@ -84,7 +86,8 @@ def _header(columns: list[str], label: str | int, place: str) -> tuple[int, int]
     wanted = label.lower() or "label"
     if wanted not in names:
         raise DataError(
-            f"{place}: no column {wanted!r} among {', '.join(names)}; name it with --set data.label"
+            f"{place}: no column {wanted!r} among {', '.join(names)}; give the labels' column that "
+            "name, or train with data.label set to the name it has"
         )
     return names.index(wanted), text
 
@@ -94,7 +97,10 @@ def _numbers(columns: list[str], label: str | int, place: str) -> tuple[int, int
     if len(columns) < 2:
         raise DataError(f"{place}: no tab, so only one column; write label, tab, text on each line")
     if isinstance(label, str) and label:
-        raise DataError(f"{place}: the columns have no names; give data.label a number instead")
+        raise DataError(
+            f"{place}: the columns have no names, and {label!r} is asked for; name them in the "
+            "first line, or train with data.label set to a number"
+        )
     return (_numbered(columns, label, place) if isinstance(label, int) else 0), len(columns) - 1
 
 
@@ -112,11 +118,28 @@ def _objects(path: Path, key: str) -> Iterator[Labelled]:
             entry = json.loads(line)
         except (ValueError, RecursionError):
             raise DataError(f"{place}: not valid JSON; write one object on each line") from None
-        match entry:
-            case {"text": str(text)} if isinstance(entry.get(key), str | int):
-                yield Labelled((text,), (_told(str(entry[key]), place),), place)
-            case _:
-                raise DataError(f'{place}: no "text" and "{key}" in the object; rename the keys')
+        yield _example(entry, key, place)
+
+
+def _example(entry: Any, key: str, place: str) -> Labelled:
+    if not isinstance(entry, dict):
+        raise DataError(f'{place}: not an object; write {{"{key}": "…", "text": "…"}}')
+    for name in ("text", key):
+        if name not in entry:
+            raise DataError(f'{place}: no "{name}" in the object; rename the key that holds it')
+    text, label = entry["text"], entry[key]
+    if not isinstance(text, str):
+        raise DataError(f'{place}: "text" is {_shown(text)}; give a text in quotes')
+    if not isinstance(label, str | int):
+        raise DataError(
+            f'{place}: "{key}" is {_shown(label)}, and a label is a text or a whole number; '
+            "put it in quotes if it is the name of a label"
+        )
+    return Labelled((text,), (_told(str(label), place),), place)
+
+
+def _shown(value: Any) -> str:
+    return textwrap.shorten(json.dumps(value, ensure_ascii=False), 40, placeholder=" …")
 
 
 def read_tagged(paths: Sequence[Path], label: str | int = "") -> Iterator[Labelled]:
@@ -143,7 +166,7 @@ def read_tagged(paths: Sequence[Path], label: str | int = "") -> Iterator[Labell
                 if len(columns) != count and not isinstance(label, int):
                     raise DataError(
                         f"{place}: {len(columns)} columns, the first word has {count}; write as "
-                        "many for each, or number the label's with --set data.label"
+                        "many for each, or train with data.label set to the labels' number"
                     )
                 begun = begun if words else place
                 words.append(found[0])
@@ -160,7 +183,10 @@ def _word(columns: list[str], conllu: bool, label: str | int, place: str) -> tup
         if len(columns) < 2:
             raise DataError(f"{place}: a word without a label; write word, tab, label")
         if isinstance(label, str) and label:
-            raise DataError(f"{place}: the columns have no names; give data.label a number instead")
+            raise DataError(
+                f"{place}: the columns have no names, and {label!r} is asked for; give a .conllu, "
+                "or train with data.label set to a number"
+            )
         at = _numbered(columns, label, place) if isinstance(label, int) else len(columns) - 1
         return columns[0], _told(columns[at], place)
     if not columns[0].isdecimal():

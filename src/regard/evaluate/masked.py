@@ -1,6 +1,7 @@
 """Validation of a masked language model: how much of what is hidden it finds."""
 
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -61,10 +62,16 @@ class HeldOutMasked:
 
     def sample(self, tokens: torch.Tensor, places: torch.Tensor, found: torch.Tensor) -> Sample:
         """The beginning of a text with its gaps, and with what was put into them."""
-        mask = self.tokenizer.specials.mask
+        tokenizer = self.tokenizer
         filled = tokens.scatter(0, places, found)[:SHOWN_TOKENS].tolist()
-        shown = tokens[:SHOWN_TOKENS].tolist()
-        pieces = self.tokenizer.pieces(shown)
-        gaps = ["▁[MASK]" if i == mask else piece for i, piece in zip(shown, pieces, strict=True)]
-        text = "".join(gaps[1:]).replace("▁", " ").strip()
-        return Sample(text, "", self.tokenizer.decode(filled))
+        unseen = set(tokenizer.specials) - {tokenizer.specials.mask}
+        shown = [index for index in tokens[:SHOWN_TOKENS].tolist() if index not in unseen]
+        text = ""
+        for hidden, group in groupby(shown, lambda index: index == tokenizer.specials.mask):
+            ids = list(group)
+            if hidden:
+                text += " [MASK]" * len(ids)
+            else:
+                apart = tokenizer.begins_word(tokenizer.pieces(ids)[0])
+                text += " " * apart + tokenizer.decode(ids)
+        return Sample(text.strip(), "", tokenizer.decode(filled))

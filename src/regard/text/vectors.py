@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import zlib
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -27,8 +28,13 @@ def read_vectors(path: Path, wanted: set[str], width: int) -> Vectors:
             binary = path.name.removesuffix(".gz").endswith(".bin")
             entries = binary_entries(file, path) if binary else text_entries(file, path)
             return chosen(entries, wanted, width, path)
-    except (OSError, EOFError) as error:
-        raise DataError(f"{path}: cannot be read ({error}); check the file") from None
+    except FileNotFoundError:
+        raise DataError(
+            f"{path}: there is no such file of vectors; data.embeddings begins at data.folder"
+        ) from None
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise DataError(f"{path}: cannot be read ({reason}); check the file") from None
 
 
 def opened(path: Path) -> AbstractContextManager[BinaryIO]:
@@ -43,7 +49,9 @@ def chosen(
     found: Vectors = {}
     spare: Vectors = {}
     lowered = {word.lower() for word in wanted}
+    none_yet = True
     for word, vector in entries:
+        none_yet = False
         if len(vector) != width:
             raise DataError(
                 f"{path}: vectors of {len(vector)} numbers, the model's have {width}; "
@@ -53,6 +61,8 @@ def chosen(
             found.setdefault(word, vector)
         elif word.lower() in lowered:
             spare.setdefault(word.lower(), vector)
+    if none_yet:
+        raise DataError(f"{path}: no vectors in it; give a file with a word and its numbers a line")
     for word in wanted - found.keys():
         if word.lower() in spare:
             found[word] = spare[word.lower()]
@@ -61,16 +71,38 @@ def chosen(
 
 def text_entries(file: BinaryIO, path: Path) -> Iterator[tuple[str, NDArray[np.float32]]]:
     """A word and its numbers on each line; Word2Vec's first line has two counts instead."""
-    number = 0
+    number = width = 0
     while line := file.readline(LONGEST_LINE_BYTES):
         number += 1
         word, *values = line.decode("utf-8", "replace").rstrip().split(" ")
-        if number == 1 and len(values) == 1:
+        if (number == 1 and len(values) == 1) or not line.strip():
             continue
         try:
-            yield word, np.array(values, np.float32)
+            vector = np.array(values, np.float32)
         except ValueError:
-            raise DataError(f"{path}:{number}: not a word and its numbers") from None
+            raise not_vectors(line, f"{path}:{number}") from None
+        if not values:
+            raise not_vectors(line, f"{path}:{number}")
+        width = width or len(vector)
+        if len(vector) != width:
+            raise DataError(
+                f"{path}:{number}: {len(vector)} numbers, the first vector has {width}; "
+                "fetch the file again, or mend the line"
+            )
+        yield word, vector
+
+
+def not_vectors(line: bytes, place: str) -> DataError:
+    try:
+        if b"\0" not in line:
+            line.decode()
+            return DataError(f"{place}: not a word and its numbers, with spaces between them")
+    except UnicodeDecodeError:
+        pass
+    return DataError(
+        f"{place}: not a text of vectors; Word2Vec's binary form is read from a name that ends in "
+        ".bin"
+    )
 
 
 def binary_entries(file: BinaryIO, path: Path) -> Iterator[tuple[str, NDArray[np.float32]]]:

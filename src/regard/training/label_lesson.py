@@ -106,13 +106,7 @@ def encode(
     save_labels(run, labels)
     if tokenizer is None:
         yield Note("Learning the vocabulary …")
-        section = recipe.tokenizer
-        tokenizer = Tokenizer.train(
-            (" ".join(example.units) for example in split.train()),
-            kind=section.kind,
-            vocabulary_size=section.vocabulary_size,
-            lowercase=section.lowercase,
-        )
+        tokenizer = learn(recipe, split)
         run.save_tokenizers(Tokenizers(tokenizer, tokenizer))
     yield Note("Encoding the text …")
     for name, examples in (("valid", split.valid()), ("train", split.train())):
@@ -126,6 +120,16 @@ def encode(
             whole_text=recipe.task == "classification",
         )
     return tokenizer
+
+
+def learn(recipe: Recipe, split: LabelSplit) -> Tokenizer:
+    section = recipe.tokenizer
+    return Tokenizer.train(
+        (" ".join(example.units) for example in split.train()),
+        kind=section.kind,
+        vocabulary_size=section.vocabulary_size,
+        lowercase=section.lowercase,
+    )
 
 
 def labels_of(split: LabelSplit) -> tuple[set[str], list[str]]:
