@@ -6,8 +6,8 @@ from pathlib import Path
 def import_run(folder: Path, /, *, out: Path) -> None:
     """Make a run of a model that Hugging Face's transformers saved: Marian, Pegasus, GPT-2 or BERT.
 
-    Reads config.json, model.safetensors and tokenizer.json, or source.spm, target.spm and vocab.json
-    as OPUS-MT's models have them. Fetches nothing, runs nothing.
+    Reads config.json, model.safetensors and tokenizer.json, or source.spm, target.spm and
+    vocab.json as OPUS-MT's models have them. Fetches nothing, runs nothing.
 
     Parameters
     ----------
