@@ -231,8 +231,16 @@ def renumbered(folder: Path) -> None:
     (folder / "vocab.json").write_text(json.dumps({piece: 2 * i for piece, i in ids.items()}))
 
 
+def garbled(folder: Path) -> None:
+    """One byte of a piece is no longer part of a character."""
+    content = (folder / "source.spm").read_bytes()
+    at = content.index("▁".encode())
+    (folder / "source.spm").write_bytes(content[:at] + b"\xff" + content[at + 1 :])
+
+
 HARMS: dict[str, Callable[[Path], object]] = {
     "source.spm: not a SentencePiece model": lambda f: (f / "source.spm").write_bytes(b"spm"),
+    "source.spm: not a SentencePiece model .'utf-8'": garbled,
     "target.spm: cannot be read": lambda f: (f / "target.spm").unlink(),
     "source.spm: this SentencePiece model cannot be expressed here": bpe,
     "no vocab.json here": lambda f: (f / "vocab.json").unlink(),

@@ -5,6 +5,7 @@ into pieces, vocab.json says which piece has which id. OPUS-MT's models are save
 """
 
 import json
+import math
 import unicodedata
 from pathlib import Path
 from typing import Any
@@ -38,9 +39,20 @@ def document_of(model: Path, vocabulary: Path) -> dict[str, Any]:
         raise RunError(
             f"{vocabulary}: its ids are not 0, 1, 2 and so on with <unk> among them; save it again"
         )
+    try:
+        document = cut_like(processor, ids)
+        check(document, processor, ids, model)
+    except (RuntimeError, ValueError) as error:
+        raise RunError(f"{model}: not a SentencePiece model ({error})") from None
+    return document
+
+
+def cut_like(processor: Any, ids: dict[str, int]) -> dict[str, Any]:
     scores = {processor.id_to_piece(i): processor.get_score(i) for i in plain(processor)}
+    if not all(map(math.isfinite, scores.values())):
+        raise ValueError("its scores are not finite")
     crossing = any(WORD_START in piece[1:].rstrip(WORD_START) for piece in scores)
-    document: dict[str, Any] = {
+    return {
         "version": "1.0",
         "truncation": None,
         "padding": None,
@@ -63,11 +75,12 @@ def document_of(model: Path, vocabulary: Path) -> dict[str, Any]:
             "type": "Unigram",
             "unk_id": ids["<unk>"],
             "byte_fallback": False,
-            "vocab": [[piece, scores.get(piece, ELSEWHERE * len(piece))] for piece in pieces],
+            "vocab": [
+                [piece, scores.get(piece, ELSEWHERE * len(piece))]
+                for piece in sorted(ids, key=ids.__getitem__)
+            ],
         },
     }
-    check(document, processor, ids, model)
-    return document
 
 
 def plain(processor: Any) -> list[int]:
