@@ -89,6 +89,12 @@ def load_weights(model: nn.Module, tensors: Mapping[str, Tensor], where: Path | 
         parameter.copy_(tensors[name])
 
 
+DRAWING = {
+    *(nn.init.normal_, nn.init.uniform_, nn.init.kaiming_uniform_, nn.init.constant_),
+    *(Tensor.normal_, Tensor.uniform_, Tensor.zero_, Tensor.fill_),
+}
+
+
 class ShapesOnly(TorchFunctionMode):
     """Draws no weights where there is no memory for them. PyTorch would do that by rules of its
     compiler, which takes longer to load than all the rest.
@@ -97,7 +103,7 @@ class ShapesOnly(TorchFunctionMode):
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
-        if func in (nn.init.normal_, Tensor.normal_):
+        if func in DRAWING:
             return args[0] if args else kwargs["tensor"]
         return func(*args, **(kwargs or {}))
 
