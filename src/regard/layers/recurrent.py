@@ -7,17 +7,16 @@ Shapes: B rows, T steps, d width. A layer's state is (h,), or (h, c) for an LSTM
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
+from regard.layers.choices import Cell, Nonlinearity
 from regard.layers.dropout import Dropout
 
-Cell = Literal["rnn", "gru", "lstm"]
-Nonlinearity = Literal["tanh", "relu"]
 LayerState = tuple[Tensor, ...]
 
 KERNELS: dict[Cell, type[nn.RNN | nn.GRU | nn.LSTM]] = {

@@ -4,18 +4,13 @@ Shapes: B sentences, S source length, T target length, d_model.
 """
 
 from dataclasses import dataclass
-from typing import Literal
 
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from regard.layers.attention import CrossAttention, SelfAttention, Shared
+from regard.layers.choices import Activation, Norm, Normalisation
 from regard.layers.dropout import Dropout
-
-Norm = Literal["post", "pre"]
-Normalisation = Literal["layer", "rms"]
-# "gelu_tanh" is the approximation that GPT-2 was trained with, "swish" what OPUS-MT's models were.
-Activation = Literal["relu", "gelu", "gelu_tanh", "swish", "swiglu"]
 
 
 @dataclass(frozen=True)

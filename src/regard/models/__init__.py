@@ -2,16 +2,18 @@
 
 from torch import nn
 
-from regard.models.bert import Bert, BertConfig
-from regard.models.gpt import GPT, GPTConfig
-from regard.models.labeller import HeadConfig, Labeller
-from regard.models.reader import Reader, ReaderConfig
-from regard.models.recurrent import Recurrent, RecurrentConfig
-from regard.models.recurrent_language_model import (
-    RecurrentLanguageModel,
-    RecurrentLanguageModelConfig,
-)
-from regard.models.transformer import Transformer, TransformerConfig
+from regard.configs.bert import BertConfig
+from regard.configs.gpt import GPTConfig
+from regard.configs.head import HeadConfig
+from regard.configs.recurrent import ReaderConfig, RecurrentConfig, RecurrentLanguageModelConfig
+from regard.configs.transformer import TransformerConfig
+from regard.models.bert import Bert
+from regard.models.gpt import GPT
+from regard.models.labeller import Labeller
+from regard.models.reader import Reader
+from regard.models.recurrent import Recurrent
+from regard.models.recurrent_language_model import RecurrentLanguageModel
+from regard.models.transformer import Transformer
 
 __all__ = [
     "GPT",
@@ -50,8 +52,8 @@ LanguageModel = GPT | RecurrentLanguageModel
 def build(
     config: ModelConfig, inputs: int, outputs: int, head: HeadConfig | None = None
 ) -> nn.Module:
-    """A fresh model for a recipe's [model] section, which reads one of so many tokens at each
-    place and predicts one of so many tokens or labels. With a [head] it predicts labels.
+    """A fresh model for a recipe's [model] section. It reads one of `inputs` tokens at each place
+    and predicts one of `outputs` tokens, or labels where there is a [head].
     """
     match config:
         case TransformerConfig():

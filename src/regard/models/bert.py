@@ -5,53 +5,23 @@ Shapes: B texts, T tokens, V vocabulary, d d_model. Masks: True = a real token.
 """
 
 from collections.abc import Sequence
-from typing import Literal
 
 import torch
-from pydantic import Field, model_validator
 from torch import Tensor, nn
 
+from regard.configs.bert import BertConfig
 from regard.layers.dropout import Dropout
 from regard.layers.masks import key_mask
 from regard.layers.positions import Learned, sinusoids
-from regard.layers.transformer import BlockSizes, EncoderBlock, activate
-from regard.models.configs import OneStack
-
-
-class BertConfig(OneStack):
-    """BERT's base model is the default (§3)."""
-
-    kind: Literal["bert"] = "bert"
-    activation: Literal["gelu", "gelu_tanh", "relu"] = "gelu"
-    norm_epsilon: float = Field(default=1e-12, gt=0, le=1)
-    max_positions: int = Field(default=512, ge=1, le=1_000_000)
-    # How many kinds of text stand side by side in a sequence: 2 for pairs of sentences.
-    num_segments: int = Field(default=2, ge=1, le=1000)
-    # What makes tokens of features; a model for sentence vectors alone has no use for it.
-    masked_head: bool = True
-    # One vector for the whole text, from its first token; next-sentence prediction trains it.
-    pooler: bool = False
-    # What tells from that vector whether the second segment follows the first (§3.1, task 2).
-    next_sentence: bool = False
-
-    @model_validator(mode="after")
-    def fits_together(self) -> "BertConfig":
-        if self.next_sentence and not (self.pooler and self.num_segments > 1):
-            raise ValueError("next_sentence needs pooler = true and num_segments of at least 2")
-        return self
-
-    def summary(self) -> str:
-        return f"bert, {self.sizes}, {self.max_positions} positions, {self.activation}"
-
-    def blocks(self) -> BlockSizes:
-        return self.blocks_with("post")
+from regard.layers.transformer import EncoderBlock, activate
+from regard.models.stack import stack_sizes
 
 
 class Bert(nn.Module):
     def __init__(self, config: BertConfig, vocabulary: int) -> None:
         super().__init__()
         self.config = config
-        sizes = config.blocks()
+        sizes = stack_sizes(config, "post")
         self.embedding = nn.Embedding(vocabulary, config.d_model)
         self.segments = nn.Embedding(config.num_segments, config.d_model)
         self.positions = Learned(config.max_positions, config.d_model)

@@ -8,48 +8,23 @@ Shapes: B sequences, T tokens, V vocabulary, R rows of a search, d d_model.
 import math
 import sys
 from collections.abc import Sequence
-from typing import Literal
 
 import torch
-from pydantic import Field, model_validator
 from torch import Tensor, nn
 
+from regard.configs.gpt import GPTConfig
 from regard.layers.dropout import Dropout
 from regard.layers.past import Past
 from regard.layers.positions import Learned, Rotary, Sinusoidal
-from regard.layers.transformer import BlockSizes, EncoderBlock
-from regard.models.configs import OneStack
-
-
-class GPTConfig(OneStack):
-    kind: Literal["gpt"] = "gpt"
-    positions: Literal["learned", "sinusoidal", "rotary"] = "learned"
-    # The longest context, as long as positions are learned.
-    max_positions: int = Field(default=1024, ge=1, le=1_000_000)
-    tied_embeddings: bool = True
-
-    @model_validator(mode="after")
-    def fits_together(self) -> "GPTConfig":
-        d_k = self.d_model // self.num_heads
-        if self.positions == "rotary" and d_k % 2:
-            raise ValueError(
-                'positions = "rotary" turns pairs of numbers, and a head of '
-                f"d_model / num_heads = {d_k} is odd"
-            )
-        return self
-
-    def summary(self) -> str:
-        return f"gpt, {self.sizes}, {self.positions} positions, {self.activation}"
-
-    def blocks(self) -> BlockSizes:
-        return self.blocks_with("pre")
+from regard.layers.transformer import EncoderBlock
+from regard.models.stack import stack_sizes
 
 
 class GPT(nn.Module):
     def __init__(self, config: GPTConfig, vocabulary: int) -> None:
         super().__init__()
         self.config = config
-        sizes = config.blocks()
+        sizes = stack_sizes(config, "pre")
         self.embedding = nn.Embedding(vocabulary, config.d_model)
         self.positions: Learned | Sinusoidal | None = None
         self.rotary: Rotary | None = None

@@ -9,22 +9,14 @@ Shapes: B texts, T tokens, U units of the longest text, L labels, d d_model.
 from typing import Literal
 
 import torch
-from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor, nn
 
+from regard.configs.bert import BertConfig
+from regard.configs.head import HeadConfig
+from regard.configs.recurrent import ReaderConfig
 from regard.layers.dropout import Dropout
-from regard.models.bert import Bert, BertConfig
-from regard.models.reader import Reader, ReaderConfig
-
-
-class HeadConfig(BaseModel):
-    """How the features of a unit's tokens become one vector, and how that becomes a label."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    # The mean over the unit's tokens, or its first: a word's first piece, a text's start token.
-    pooling: Literal["mean", "first"] = "mean"
-    dropout: float = Field(default=0.1, ge=0, lt=1)
+from regard.models.bert import Bert
+from regard.models.reader import Reader
 
 
 class Labeller(nn.Module):

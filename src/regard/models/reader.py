@@ -6,31 +6,12 @@ Shapes: B texts, T tokens, d d_model. Masks: True = a real token.
 import math
 import sys
 
-from pydantic import Field, model_validator
 from torch import Tensor, nn
 
+from regard.configs.recurrent import ReaderConfig
 from regard.layers.dropout import Dropout
 from regard.layers.recurrent import RecurrentEncoder
-from regard.models.configs import RecurrentCells, check_directions
 from regard.models.recurrent import full_precision
-
-
-class ReaderConfig(RecurrentCells):
-    num_layers: int = Field(default=1, ge=1, le=200)
-    # The width of embeddings and states; two directions share it.
-    d_model: int = Field(default=256, ge=2, le=65536)
-    bidirectional: bool = True
-    dropout: float = Field(default=0.5, ge=0, lt=1)
-
-    @model_validator(mode="after")
-    def fits_together(self) -> "ReaderConfig":
-        check_directions(self.d_model, self.bidirectional)
-        return self
-
-    def summary(self) -> str:
-        layers = f"{self.num_layers} layer" + "s" * (self.num_layers > 1)
-        reading = "bidirectional" if self.bidirectional else "left to right"
-        return f"recurrent, {self.cell_name}, {layers}, d_model {self.d_model}, {reading}"
 
 
 class Reader(nn.Module):

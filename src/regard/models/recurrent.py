@@ -12,53 +12,15 @@ import math
 import sys
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import torch
 import torch.nn.functional as F
-from pydantic import Field, model_validator
 from torch import Tensor, nn
 
+from regard.configs.recurrent import RecurrentConfig
 from regard.layers.alignment import AdditiveAttention, DotAttention, Memory, NoAttention
 from regard.layers.dropout import Dropout
 from regard.layers.recurrent import LayerState, RecurrentEncoder, RecurrentStack
-from regard.models.configs import RecurrentCells, check_directions
-
-
-class RecurrentConfig(RecurrentCells):
-    """Of the size of Bahdanau's and Luong's models by default, but for their vocabularies."""
-
-    encoder_layers: int = Field(default=1, ge=1, le=200)
-    decoder_layers: int = Field(default=1, ge=1, le=200)
-    # The width of embeddings, states and features; two directions of the encoder share it.
-    d_model: int = Field(default=1000, ge=2, le=65536)
-    bidirectional: bool = True
-    dropout: float = Field(default=0.2, ge=0, lt=1)
-    attention: Literal["none", "additive", "dot"] = "additive"
-    # With "dot": each step also reads what the last one made of its context (Luong et al., §3.3).
-    input_feeding: bool = False
-    tied_embeddings: Literal["all", "output", "none"] = "all"
-
-    @model_validator(mode="after")
-    def fits_together(self) -> "RecurrentConfig":
-        check_directions(self.d_model, self.bidirectional)
-        if self.input_feeding and self.attention != "dot":
-            raise ValueError(
-                f'input_feeding goes with attention = "dot", it is "{self.attention}", '
-                "which reads its context at every step anyway"
-            )
-        return self
-
-    def summary(self) -> str:
-        reading = "bidirectional" if self.bidirectional else "left to right"
-        looking = {"none": "no attention", "additive": "additive attention"}.get(
-            self.attention, "dot-product attention"
-        )
-        feeding = ", input feeding" if self.input_feeding else ""
-        return (
-            f"recurrent, {self.cell_name}, {self.encoder_layers} + {self.decoder_layers} layers, "
-            f"d_model {self.d_model}, {reading}, {looking}{feeding}"
-        )
 
 
 @dataclass(frozen=True)

@@ -9,26 +9,12 @@ import sys
 from dataclasses import dataclass
 
 import torch
-from pydantic import Field
 from torch import Tensor, nn
 
+from regard.configs.recurrent import RecurrentLanguageModelConfig
 from regard.layers.dropout import Dropout
 from regard.layers.recurrent import LayerState, RecurrentStack
-from regard.models.configs import RecurrentCells
 from regard.models.recurrent import full_precision
-
-
-class RecurrentLanguageModelConfig(RecurrentCells):
-    """The medium model of Zaremba et al. (2014) by default."""
-
-    num_layers: int = Field(default=2, ge=1, le=200)
-    d_model: int = Field(default=650, ge=1, le=65536)
-    dropout: float = Field(default=0.5, ge=0, lt=1)
-    tied_embeddings: bool = True
-
-    def summary(self) -> str:
-        layers = f"{self.num_layers} layer" + "s" * (self.num_layers > 1)
-        return f"recurrent, {self.cell_name}, {layers}, d_model {self.d_model}"
 
 
 @dataclass(frozen=True)

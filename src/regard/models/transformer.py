@@ -7,112 +7,37 @@ import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import torch
 import torch.nn.functional as F
-from pydantic import BaseModel, ConfigDict, Field, model_validator
 from torch import Tensor, nn
 
+from regard.configs.transformer import TransformerConfig
 from regard.layers.attention import MultiHeadAttention, Shared
 from regard.layers.dropout import Dropout
 from regard.layers.masks import key_mask
 from regard.layers.past import MULTIPLE, Past, for_heads, rearranged
 from regard.layers.positions import Learned, Rotary, Sinusoidal
-from regard.layers.transformer import (
-    Activation,
-    BlockSizes,
-    DecoderBlock,
-    EncoderBlock,
-    Norm,
-    Normalisation,
-)
+from regard.layers.transformer import BlockSizes, DecoderBlock, EncoderBlock
 
 
-class TransformerConfig(BaseModel):
-    """The paper's base model is the default (table 3)."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    kind: Literal["transformer"] = "transformer"
-    encoder_layers: int = Field(default=6, ge=1, le=200)
-    decoder_layers: int = Field(default=6, ge=1, le=200)
-    d_model: int = Field(default=512, ge=2, le=65536)
-    d_ff: int = Field(default=2048, ge=1, le=262144)
-    num_heads: int = Field(default=8, ge=1, le=1024)
-    # How many heads of each layer are left where some were removed (`regard prune`); else empty.
-    encoder_heads: tuple[int, ...] = ()
-    decoder_heads: tuple[int, ...] = ()
-    cross_heads: tuple[int, ...] = ()
-    dropout: float = Field(default=0.1, ge=0, lt=1)
-    attention_dropout: float = Field(default=0.0, ge=0, lt=1)
-    feed_forward_dropout: float = Field(default=0.0, ge=0, lt=1)
-    norm: Norm = "post"
-    normalisation: Normalisation = "layer"
-    activation: Activation = "relu"
-    positions: Literal["sinusoidal", "learned", "rotary"] = "sinusoidal"
-    max_positions: int = Field(default=1024, ge=1, le=1_000_000)
-    tied_embeddings: Literal["all", "output", "none"] = "all"
-    # A logit of its own for each piece, whatever was read; Marian's models have it.
-    output_bias: bool = False
-
-    @model_validator(mode="after")
-    def heads_fit(self) -> "TransformerConfig":
-        for name, layers in (
-            ("encoder_heads", self.encoder_layers),
-            ("decoder_heads", self.decoder_layers),
-            ("cross_heads", self.decoder_layers),
-        ):
-            counts = getattr(self, name)
-            if counts and (
-                len(counts) != layers or not all(1 <= each <= self.num_heads for each in counts)
-            ):
-                raise ValueError(
-                    f"{name} = {list(counts)} needs a number from 1 to num_heads = "
-                    f"{self.num_heads} for each of the {layers} layers; leave it out to keep all"
-                )
-        return self
-
-    @property
-    def d_k(self) -> int:
-        return self.d_model // self.num_heads
-
-    @property
-    def pruned(self) -> bool:
-        """Whether any layer has fewer heads than num_heads."""
-        counts = (*self.encoder_heads, *self.decoder_heads, *self.cross_heads)
-        return any(count < self.num_heads for count in counts)
-
-    def heads(self, part: Literal["encoder", "decoder", "cross"]) -> tuple[int, ...]:
-        """How many there are in each layer."""
-        layers = self.encoder_layers if part == "encoder" else self.decoder_layers
-        counts: tuple[int, ...] = getattr(self, f"{part}_heads")
-        return counts or (self.num_heads,) * layers
-
-    def summary(self) -> str:
-        left = sum((*self.heads("encoder"), *self.heads("decoder"), *self.heads("cross")))
-        return (
-            f"transformer, {self.encoder_layers} + {self.decoder_layers} layers, "
-            f"d_model {self.d_model}, d_ff {self.d_ff}, {self.num_heads} heads"
-            + (f" ({left} left in all layers together)" if self.pruned else "")
-            + f", {self.norm}-norm, {self.positions} positions, {self.activation}"
-        )
-
-    def blocks(self, num_heads: int, cross_heads: int | None = None) -> BlockSizes:
-        """What a block with so many heads is built from."""
-        return BlockSizes(
-            d_model=self.d_model,
-            d_ff=self.d_ff,
-            num_heads=num_heads,
-            cross_heads=cross_heads,
-            d_k=self.d_k,
-            dropout=self.dropout,
-            attention_dropout=self.attention_dropout,
-            feed_forward_dropout=self.feed_forward_dropout,
-            norm=self.norm,
-            normalisation=self.normalisation,
-            activation=self.activation,
-        )
+def block_sizes(
+    config: TransformerConfig, num_heads: int, cross_heads: int | None = None
+) -> BlockSizes:
+    """What a block with this number of heads is built from."""
+    return BlockSizes(
+        d_model=config.d_model,
+        d_ff=config.d_ff,
+        num_heads=num_heads,
+        cross_heads=cross_heads,
+        d_k=config.d_k,
+        dropout=config.dropout,
+        attention_dropout=config.attention_dropout,
+        feed_forward_dropout=config.feed_forward_dropout,
+        norm=config.norm,
+        normalisation=config.normalisation,
+        activation=config.activation,
+    )
 
 
 @dataclass(frozen=True)
@@ -169,13 +94,13 @@ class Transformer(nn.Module):
             self.rotary = Rotary(config.d_k)
         self.dropout = Dropout(config.dropout)
         self.encoder: Sequence[EncoderBlock] = nn.ModuleList(  # type: ignore[assignment]
-            EncoderBlock(config.blocks(heads)) for heads in config.heads("encoder")
+            EncoderBlock(block_sizes(config, heads)) for heads in config.heads("encoder")
         )
         self.decoder: Sequence[DecoderBlock] = nn.ModuleList(  # type: ignore[assignment]
-            DecoderBlock(config.blocks(heads, cross))
+            DecoderBlock(block_sizes(config, heads, cross))
             for heads, cross in zip(config.heads("decoder"), config.heads("cross"), strict=True)
         )
-        sizes = config.blocks(config.num_heads)
+        sizes = block_sizes(config, config.num_heads)
         pre = config.norm == "pre"
         self.encoder_norm = sizes.normaliser() if pre else nn.Identity()
         self.decoder_norm = sizes.normaliser() if pre else nn.Identity()

@@ -1,0 +1,1 @@
+"""The settings of every model, and the work that each makes. They load without PyTorch."""
