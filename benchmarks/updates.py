@@ -17,7 +17,7 @@ from torch import nn
 
 from benchmarks.process import Message, Replies, give_back_memory, peak_memory_bytes
 from benchmarks.workload import TRAIN, Workload
-from regard import machine
+from regard.machine import memory
 from regard.models.transformer import Transformer
 from regard.text.tokenizer import PAD
 from regard.training.loop import Position, TrainingData, training_steps
@@ -31,7 +31,7 @@ GEMM_WIDTH = 2048
 
 def regard_updates(workload: Workload, size: str, members: Team) -> Updates:
     """What `regard train` runs, alone or in a team of processes."""
-    machine.keep_big_buffers()
+    memory.keep_big_buffers()
     model = workload.first_model(size).train()
     objective = objective_for(workload.recipe, torch.device("cpu"), torch.float32)
     optimizer, data = build_optimizer(model, TRAIN), workload.data(members)

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import torch
 
-from regard import machine
 from regard.errors import RecipeError, RequestError
+from regard.machine import cores, devices, memory
 
 CPU = torch.device("cpu")
 
@@ -23,17 +23,17 @@ def test_auto_takes_the_best_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
     ):
         monkeypatch.setattr(torch.cuda, "is_available", lambda cuda=cuda: cuda)
         monkeypatch.setattr(torch.backends.mps, "is_available", lambda mps=mps: mps)
-        assert machine.choose_device("auto").type == expected
+        assert devices.choose_device("auto").type == expected
 
 
 def test_the_cpu_is_everywhere() -> None:
-    assert machine.choose_device("cpu") == CPU
+    assert devices.choose_device("cpu") == CPU
 
 
 @pytest.mark.parametrize("name", ["moon", "", "cuda:99", "meta", "cpu:x", "xla", "vulkan", "CPU "])
 def test_a_device_that_is_not_there_is_said(name: str) -> None:
     with pytest.raises(RequestError) as raised:
-        machine.choose_device(name)
+        devices.choose_device(name)
     text = str(raised.value)
     assert f'"{name}"' in text
     assert '"cpu"' in text
@@ -47,12 +47,12 @@ def test_a_device_that_is_not_there_is_said(name: str) -> None:
 def test_precision_on_a_cpu(
     monkeypatch: pytest.MonkeyPatch, asked: str, chosen: torch.dtype
 ) -> None:
-    monkeypatch.setattr(machine, "bfloat16_runs", lambda: True)
-    assert machine.choose_precision(asked, CPU) == chosen
+    monkeypatch.setattr(devices, "bfloat16_runs", lambda: True)
+    assert devices.choose_precision(asked, CPU) == chosen
 
 
 def test_precision_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "bfloat16_runs", lambda: pytest.fail("not a CPU"))
+    monkeypatch.setattr(devices, "bfloat16_runs", lambda: pytest.fail("not a CPU"))
     cuda = torch.device("cuda")
     for native, chosen in ((True, torch.bfloat16), (False, torch.float32)):
 
@@ -60,12 +60,12 @@ def test_precision_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
             return native or including_emulation
 
         monkeypatch.setattr(torch.cuda, "is_bf16_supported", supported)
-        assert machine.choose_precision("auto", cuda) == chosen
-        assert machine.choose_precision("float32", cuda) == torch.float32
-        assert machine.choose_precision("bfloat16", cuda) == torch.bfloat16
-    assert machine.choose_precision("auto", torch.device("mps")) == torch.float32
+        assert devices.choose_precision("auto", cuda) == chosen
+        assert devices.choose_precision("float32", cuda) == torch.float32
+        assert devices.choose_precision("bfloat16", cuda) == torch.bfloat16
+    assert devices.choose_precision("auto", torch.device("mps")) == torch.float32
     with pytest.raises(RecipeError, match="mps"):
-        machine.choose_precision("bfloat16", torch.device("mps"))
+        devices.choose_precision("bfloat16", torch.device("mps"))
 
 
 def killed(*_: Any, **__: Any) -> SimpleNamespace:
@@ -85,19 +85,19 @@ def test_what_would_kill_the_process_is_refused(
     monkeypatch: pytest.MonkeyPatch, child: Any
 ) -> None:
     monkeypatch.setattr(subprocess, "run", child)
-    assert not machine.bfloat16_runs()
+    assert not devices.bfloat16_runs()
     with pytest.raises(RecipeError, match="use float32"):
-        machine.choose_precision("bfloat16", CPU)
+        devices.choose_precision("bfloat16", CPU)
 
 
 def test_auto_on_a_cpu_starts_no_child(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: pytest.fail("a child was started"))
-    assert machine.choose_precision("auto", CPU) == torch.float32
+    assert devices.choose_precision("auto", CPU) == torch.float32
 
 
 def test_the_trial_runs() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", machine.BFLOAT16_TRIAL], capture_output=True, timeout=60
+        [sys.executable, "-c", devices.BFLOAT16_TRIAL], capture_output=True, timeout=60
     )
     # Below zero, a signal: this CPU is one of those the child is for.
     assert done.returncode <= 0
@@ -105,33 +105,33 @@ def test_the_trial_runs() -> None:
 
 def test_big_buffers_are_kept_where_the_library_can(monkeypatch: pytest.MonkeyPatch) -> None:
     # In a child, since it changes the allocation of the whole process.
-    text = "from regard.machine import keep_big_buffers; print(keep_big_buffers())"
+    text = "from regard.machine.memory import keep_big_buffers; print(keep_big_buffers())"
     done = subprocess.run(
         [sys.executable, "-c", text], capture_output=True, text=True, timeout=60, check=True
     )
     assert done.stdout.strip() in ("True", "False")
-    monkeypatch.setattr(machine.platform, "system", lambda: "Darwin")
-    assert machine.keep_big_buffers() is False
-    monkeypatch.setattr(machine.platform, "system", lambda: "Linux")
-    monkeypatch.setattr(machine.ctypes, "CDLL", lambda name: SimpleNamespace())
-    assert machine.keep_big_buffers() is False
+    monkeypatch.setattr(memory.platform, "system", lambda: "Darwin")
+    assert memory.keep_big_buffers() is False
+    monkeypatch.setattr(memory.platform, "system", lambda: "Linux")
+    monkeypatch.setattr(memory.ctypes, "CDLL", lambda name: SimpleNamespace())
+    assert memory.keep_big_buffers() is False
     for answer in (0, 1):
         library = SimpleNamespace(mallopt=lambda option, value, answer=answer: answer)
-        monkeypatch.setattr(machine.ctypes, "CDLL", lambda name, library=library: library)
-        assert machine.keep_big_buffers() is bool(answer)
+        monkeypatch.setattr(memory.ctypes, "CDLL", lambda name, library=library: library)
+        assert memory.keep_big_buffers() is bool(answer)
 
 
 def test_there_is_a_core_to_run_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert machine.usable_cores() >= 1
+    assert cores.usable_cores() >= 1
     monkeypatch.delattr("os.sched_getaffinity", raising=False)
-    assert machine.usable_cores() >= 1
+    assert cores.usable_cores() >= 1
 
 
 @pytest.fixture
 def system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A system that tells of itself only what a test writes."""
-    monkeypatch.setattr(machine, "PROCESSES", tmp_path / "proc")
-    monkeypatch.setattr(machine, "CONTROL_GROUPS", tmp_path / "cgroup")
+    monkeypatch.setattr(cores, "PROCESSES", tmp_path / "proc")
+    monkeypatch.setattr(cores, "CONTROL_GROUPS", tmp_path / "cgroup")
     return tmp_path
 
 
@@ -139,21 +139,21 @@ def test_memory_is_what_the_system_or_the_narrowest_group_leaves(system: Path) -
     (system / "proc" / "self").mkdir(parents=True)
     meminfo = system / "proc" / "meminfo"
     meminfo.write_text("MemTotal:  8000 kB\nMemFree: 10 kB\nMemAvailable:  5000 kB\nHugePages: 0\n")
-    assert machine.free_memory() == 5000 * 1024
-    assert machine.total_memory() == 8000 * 1024
+    assert memory.free_memory() == 5000 * 1024
+    assert memory.total_memory() == 8000 * 1024
     (system / "proc" / "self" / "cgroup").write_text("0::/outer/inner\n")
     inner = system / "cgroup" / "outer" / "inner"
     inner.mkdir(parents=True)
     (inner / "memory.max").write_text("max\n")
     (inner / "memory.current").write_text("1000\n")
-    assert machine.free_memory() == 5000 * 1024
+    assert memory.free_memory() == 5000 * 1024
     (inner.parent / "memory.max").write_text("300000\n")
     (inner.parent / "memory.current").write_text("200000\n")
     (inner.parent / "memory.stat").write_text("anon 1\ninactive_file 50000\n")
-    assert machine.free_memory() == 150_000  # files kept for later are given back
-    assert machine.total_memory() == 300_000
+    assert memory.free_memory() == 150_000  # files kept for later are given back
+    assert memory.total_memory() == 300_000
     (inner.parent / "memory.current").write_text("400000\n")
-    assert machine.free_memory() == 0
+    assert memory.free_memory() == 0
 
 
 def test_memory_of_the_first_version_of_control_groups(system: Path) -> None:
@@ -166,19 +166,19 @@ def test_memory_of_the_first_version_of_control_groups(system: Path) -> None:
     (top / "memory.limit_in_bytes").write_text("90000\n")
     (top / "memory.usage_in_bytes").write_text("30000\n")
     (top / "memory.stat").write_text("inactive_file 7\ntotal_inactive_file 10000\n")
-    assert machine.free_memory() == 70_000
+    assert memory.free_memory() == 70_000
     (top / "memory.limit_in_bytes").write_text("9223372036854771712\n")
-    assert machine.free_memory() == 5000 * 1024
+    assert memory.free_memory() == 5000 * 1024
 
 
 def test_memory_where_nothing_is_told(system: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr("os.sysconf")
-    assert machine.free_memory() is None
-    assert machine.total_memory() is None
+    assert memory.free_memory() is None
+    assert memory.total_memory() is None
 
 
 @pytest.mark.parametrize(
-    ("files", "cores"),
+    ("files", "expected"),
     [
         ({"cpu.max": "max 100000"}, 8),
         ({"cpu.max": "300000 100000"}, 3),
@@ -188,9 +188,9 @@ def test_memory_where_nothing_is_told(system: Path, monkeypatch: pytest.MonkeyPa
     ],
 )
 def test_a_container_may_have_less_time_than_cores(
-    system: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], cores: int
+    system: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], expected: int
 ) -> None:
-    monkeypatch.setattr(machine, "own_cores", lambda: set(range(8)))
+    monkeypatch.setattr(cores, "own_cores", lambda: set(range(8)))
     (system / "proc" / "self").mkdir(parents=True)
     first = "cpu.max" not in files
     (system / "proc" / "self" / "cgroup").write_text("2:cpu,cpuacct:/\n" if first else "0::/\n")
@@ -198,11 +198,11 @@ def test_a_container_may_have_less_time_than_cores(
     folder.mkdir(parents=True)
     for name, text in files.items():
         (folder / name).write_text(text + "\n")
-    assert machine.usable_cores() == cores
+    assert cores.usable_cores() == expected
 
 
 def test_busy_cores_are_those_of_others(system: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "own_cores", lambda: {0, 2})
+    monkeypatch.setattr(cores, "own_cores", lambda: {0, 2})
     stat = system / "proc" / "stat"
     stat.parent.mkdir()
     # user nice system idle iowait irq softirq steal guest; core 1 is not ours.
@@ -216,26 +216,26 @@ def test_busy_cores_are_those_of_others(system: Path, monkeypatch: pytest.Monkey
             "cpu2 0 0 0 40 10 0 0 0\nintr 1 2 3\n"
         )
 
-    monkeypatch.setattr(machine.time, "sleep", while_we_sleep)
-    monkeypatch.setattr(machine.time, "process_time", lambda: 0.0)
-    assert machine.busy_cores() == pytest.approx(1.0)
+    monkeypatch.setattr(cores.time, "sleep", while_we_sleep)
+    monkeypatch.setattr(cores.time, "process_time", lambda: 0.0)
+    assert cores.busy_cores() == pytest.approx(1.0)
     stat.unlink()
     monkeypatch.setattr("os.getloadavg", lambda: (1.5, 0.0, 0.0))
-    assert machine.busy_cores() == 1.5
+    assert cores.busy_cores() == 1.5
 
 
 def test_the_rate_of_products_leaves_the_threads_as_they_were() -> None:
     before = torch.get_num_threads()
-    rate = machine.gemm_rate(threads=before + 1, seconds=0.0)
+    rate = devices.gemm_rate(threads=before + 1, seconds=0.0)
     assert 1e7 < rate < 1e16
     assert torch.get_num_threads() == before
 
 
 def test_the_rate_is_that_of_the_best_product(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter([0.0, 0.0, 0.0, 4.0, 5.0, 5.0, 7.0, 11.0])
-    monkeypatch.setattr(machine.time, "perf_counter", lambda: next(clock))
+    monkeypatch.setattr(devices.time, "perf_counter", lambda: next(clock))
     # Products of 4 and of 2 seconds, then the time of 10 seconds is over.
-    assert machine.gemm_rate(seconds=10.0) == 2 * 2048 * 512 * 2048 / 2
+    assert devices.gemm_rate(seconds=10.0) == 2 * 2048 * 512 * 2048 / 2
 
 
 def test_a_type_that_is_only_imitated_is_measured_on_small_products(
@@ -243,8 +243,8 @@ def test_a_type_that_is_only_imitated_is_measured_on_small_products(
 ) -> None:
     def rate(trial: float) -> float:
         clock = iter([0.0, trial, 0.0, 0.0, 0.0, 2.0, 11.0])
-        monkeypatch.setattr(machine.time, "perf_counter", lambda: next(clock))
-        return machine.gemm_rate(dtype=torch.float64, seconds=10.0)
+        monkeypatch.setattr(devices.time, "perf_counter", lambda: next(clock))
+        return devices.gemm_rate(dtype=torch.float64, seconds=10.0)
 
     assert rate(trial=0.01) == 2 * 2048 * 512 * 2048 / 2
     assert rate(trial=0.1) == 2 * 256 * 64 * 256 / 2
@@ -253,9 +253,9 @@ def test_a_type_that_is_only_imitated_is_measured_on_small_products(
 def test_the_compiler_is_the_one_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("CXX", raising=False)
-    assert machine.compiler() is None
+    assert devices.compiler() is None
     for name in ("g++", "mine"):
         (tmp_path / name).touch(mode=0o755)
-    assert machine.compiler() == str(tmp_path / "g++")
+    assert devices.compiler() == str(tmp_path / "g++")
     monkeypatch.setenv("CXX", "mine")
-    assert machine.compiler() == str(tmp_path / "mine")
+    assert devices.compiler() == str(tmp_path / "mine")

@@ -10,10 +10,11 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from regard import machine, objectives, plan
+from regard import objectives, plan
 from regard.data.batch import Batch, batch_pairs
 from regard.devices import CARDS, Device, Fleet, find_fleet
 from regard.errors import RequestError
+from regard.machine import devices, memory
 from regard.models import build
 from regard.models.recurrent import RecurrentConfig
 from regard.models.transformer import TransformerConfig
@@ -285,8 +286,8 @@ def test_a_device_nobody_knows_is_said(text: str) -> None:
 def test_this_machine_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
-    monkeypatch.setattr(machine, "gemm_rate", lambda device: 100e9)
-    monkeypatch.setattr(machine, "free_memory", lambda: 6 * 10**9)
+    monkeypatch.setattr(devices, "gemm_rate", lambda device: 100e9)
+    monkeypatch.setattr(memory, "free_memory", lambda: 6 * 10**9)
     for text in ("", "cpu"):
         fleet = find_fleet(text, processes=2)
         assert fleet.size * fleet.device.float32 == 100e9

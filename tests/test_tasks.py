@@ -67,7 +67,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         },
     }
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("regard.machine.keep_big_buffers", lambda: False)
+        patch.setattr("regard.machine.memory.keep_big_buffers", lambda: False)
         train(parse(recipe, "toy"), folder / "run")
     return folder / "run"
 

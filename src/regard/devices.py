@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import torch
 
-from regard import machine
 from regard.errors import RequestError
+from regard.machine import devices, memory
 
 # Bytes a second between machines: a network of 100 Gbit/s.
 NETWORK = 12.5e9
@@ -80,7 +80,7 @@ def find_fleet(text: str, processes: int = 1) -> Fleet:
     first, second, name = found.groups("") if found else ("", "", text)
     nodes, per_node = (int(first), int(second)) if second else (1, int(first or 1))
     if name.lower() in ("", "cpu") and not first:
-        device = machine.choose_device(name.lower() or "auto")
+        device = devices.choose_device(name.lower() or "auto")
         return cards_here(device) if device.type == "cuda" else cores_here(device, processes)
     wanted = plain(name).removesuffix("gb")
     for card in CARDS:
@@ -100,8 +100,8 @@ def plain(name: str) -> str:
 
 def cores_here(device: torch.device, processes: int) -> Fleet:
     """The speed of products is measured; what cannot be asked for is a cautious guess."""
-    peak = machine.gemm_rate(device)
-    free = machine.free_memory() or machine.total_memory() or 8e9
+    peak = devices.gemm_rate(device)
+    free = memory.free_memory() or memory.total_memory() or 8e9
     if device.type != "cpu":
         return Fleet(Device("this machine's graphics", free, 100e9, peak, 0.0, 10e9))
     one = Device("this CPU", free / processes, 10e9, peak / processes, 0.0, 5e9, is_card=False)
@@ -115,8 +115,8 @@ def cards_here(device: torch.device) -> Fleet:
         name=facts.name,
         memory=facts.total_memory,
         bandwidth=300e9,
-        float32=machine.gemm_rate(device),
-        bfloat16=machine.gemm_rate(device, torch.bfloat16) if native else 0.0,
+        float32=devices.gemm_rate(device),
+        bfloat16=devices.gemm_rate(device, torch.bfloat16) if native else 0.0,
         link=16e9,
     )
     return Fleet(here, torch.cuda.device_count())

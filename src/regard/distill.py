@@ -20,7 +20,7 @@ from regard.data.corpus import Pair
 from regard.engines.ctranslate2 import fingerprint
 from regard.errors import RecipeError, RunError
 from regard.files import replacing, write_file
-from regard.machine import usable_cores
+from regard.machine.cores import usable_cores
 from regard.models import TransformerConfig
 from regard.recipe import Recipe, override, parse
 from regard.search import Search

@@ -129,7 +129,7 @@ class Translator:
     def _with_torch(cls, folder: Path | str, device: str) -> Self:
         from regard.checkpoint import Run
         from regard.engines.native import Native
-        from regard.machine import choose_device
+        from regard.machine.devices import choose_device
 
         run = Run.open(folder)
         recipe = run.recipe_for("translation")

@@ -6,19 +6,19 @@ from typing import Any
 
 import pytest
 
-from regard import machine
 from regard.cli import doctor, main
+from regard.machine import cores, devices, memory
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is measured, nothing is started."""
-    monkeypatch.setattr(machine, "busy_cores", lambda: 0.0)
-    monkeypatch.setattr(machine, "gemm_rate", lambda threads, seconds: 50e9 * threads)
-    monkeypatch.setattr(machine, "bfloat16_runs", lambda: False)
-    monkeypatch.setattr(machine, "keep_big_buffers", lambda: True)
-    monkeypatch.setattr(machine, "usable_cores", lambda: 4)
-    monkeypatch.setattr(machine, "choose_device", lambda name: machine.CPU)
+    monkeypatch.setattr(cores, "busy_cores", lambda: 0.0)
+    monkeypatch.setattr(devices, "gemm_rate", lambda threads, seconds: 50e9 * threads)
+    monkeypatch.setattr(devices, "bfloat16_runs", lambda: False)
+    monkeypatch.setattr(memory, "keep_big_buffers", lambda: True)
+    monkeypatch.setattr(cores, "usable_cores", lambda: 4)
+    monkeypatch.setattr(devices, "choose_device", lambda name: devices.CPU)
     monkeypatch.setattr(doctor, "accelerators", list)
 
 

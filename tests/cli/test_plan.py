@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from regard import machine
 from regard.checkpoint import Run
 from regard.cli import app, main
+from regard.machine import cores, devices
 from regard.models import build
 from regard.recipe import read
 from regard.text.tokenizer import Tokenizer, Tokenizers
@@ -117,9 +117,9 @@ def test_advice_keeps_the_update(recipe: Path, capsys: pytest.CaptureFixture[str
 def test_this_machine_by_default(
     recipe: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(machine, "gemm_rate", lambda device: 100e9)
-    monkeypatch.setattr(machine, "usable_cores", lambda: 2)
-    monkeypatch.setattr(machine, "busy_cores", lambda: 1.2)
+    monkeypatch.setattr(devices, "gemm_rate", lambda device: 100e9)
+    monkeypatch.setattr(cores, "usable_cores", lambda: 2)
+    monkeypatch.setattr(cores, "busy_cores", lambda: 1.2)
     main(["plan", str(recipe), "--set", "train.device=cpu", "--device", "cpu"])
     printed, said = capsys.readouterr()
     assert "take 1.2 cores" in said

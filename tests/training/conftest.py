@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from regard import machine
 from regard.checkpoint import Run
 from regard.files import digest
+from regard.machine import memory
 from regard.recipe import Recipe, override, parse
 from regard.training.run import train
 
@@ -87,7 +87,7 @@ def tiny(corpus: Path) -> Callable[..., Recipe]:
 @pytest.fixture(autouse=True)
 def usual_allocation(monkeypatch: pytest.MonkeyPatch) -> None:
     """Training tunes the C library for its whole process, which here runs other tests too."""
-    monkeypatch.setattr(machine, "keep_big_buffers", lambda: False)
+    monkeypatch.setattr(memory, "keep_big_buffers", lambda: False)
 
 
 @pytest.fixture
@@ -122,7 +122,7 @@ def finished(tiny: Callable[..., Recipe], tmp_path_factory: pytest.TempPathFacto
     """The folder of a finished run, to be looked at only."""
     folder = tmp_path_factory.mktemp("finished") / "run"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(machine, "keep_big_buffers", lambda: False)
+        patch.setattr(memory, "keep_big_buffers", lambda: False)
         train(tiny(), folder)
     return folder
 

@@ -12,8 +12,8 @@ from statistics import median
 import pytest
 
 from benchmarks.train import busy_program
-from regard import machine
 from regard.checkpoint import Run
+from regard.machine import cores
 from regard.recipe import Recipe
 
 # The command itself, as people start it, since it is the command that settles how threads wait.
@@ -24,12 +24,12 @@ LEAST_KEPT = 0.45
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.skipif(machine.usable_cores() < 2, reason="needs two cores")
+@pytest.mark.skipif(cores.usable_cores() < 2, reason="needs two cores")
 @pytest.mark.parametrize("shape", ["one process, two threads", "two processes"])
 def test_half_the_speed_is_kept_beside_a_busy_program(
     tiny: Callable[..., Recipe], tmp_path: Path, shape: str
 ) -> None:
-    if machine.busy_cores(1.0) > 0.3:
+    if cores.busy_cores(1.0) > 0.3:
         pytest.skip("other programs take the cores already")
     processes, threads = (1, 2) if shape.startswith("one") else (2, 1)
     larger = ("model.d_model=256", "model.d_ff=1024", "model.encoder_layers=3", "train.steps=60")

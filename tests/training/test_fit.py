@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 import torch
 
-from regard import machine, objectives
+from regard import objectives
 from regard.checkpoint import Run
 from regard.data.batches import Batches
 from regard.data.ids import IdPairs
 from regard.errors import RunError
+from regard.machine import memory
 from regard.models import build
 from regard.recipe import Recipe
 from regard.training.fit import kept_bytes, largest, pieces_that_fit
@@ -52,7 +53,7 @@ def test_the_largest_batch_decides(
     found = []
     for share in (10, 1.2, 0.55, 0.3, 0.01):
         free = int((need * share + weights) / 0.8)
-        monkeypatch.setattr(machine, "free_memory", lambda free=free: free)
+        monkeypatch.setattr(memory, "free_memory", lambda free=free: free)
         found.append(pieces_that_fit(model, objectives.translation, data))
     assert found[0] == 1
     assert found == sorted(found)
@@ -63,7 +64,7 @@ def test_the_largest_batch_decides(
 def test_no_memory_for_the_model_itself(
     data: TrainingData, model: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(machine, "free_memory", lambda: 1000)
+    monkeypatch.setattr(memory, "free_memory", lambda: 1000)
     with pytest.raises(RunError, match=r"0\.0 GB free, not enough for the weights"):
         pieces_that_fit(model, objectives.translation, data)
 
@@ -71,7 +72,7 @@ def test_no_memory_for_the_model_itself(
 def test_memory_that_nobody_knows_is_not_guessed(
     data: TrainingData, model: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(machine, "free_memory", lambda: None)
+    monkeypatch.setattr(memory, "free_memory", lambda: None)
     assert pieces_that_fit(model, objectives.translation, data) == 1
 
 
@@ -81,7 +82,7 @@ def test_pieces_make_the_same_update(
     settings = ("model.dropout=0", "model.attention_dropout=0", "train.steps=8")
     train(tiny(*settings), tmp_path / "whole")
     parameters = 20 * sum(p.numel() for p in build(tiny().model, 300, 300).parameters())
-    monkeypatch.setattr(machine, "free_memory", lambda: int((parameters + 3e5) / 0.8))
+    monkeypatch.setattr(memory, "free_memory", lambda: int((parameters + 3e5) / 0.8))
     train(tiny(*settings), tmp_path / "cut")
     run = Run(tmp_path / "cut")
     _, progress = run.load_checkpoint(run.checkpoints()[-1])

@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 import torch
 
-from regard import machine, objectives
+from regard import objectives
 from regard.checkpoint import Run
 from regard.files import read_tensors
+from regard.machine import devices
 from regard.recipe import Recipe
 from regard.training import updates
 from regard.training.events import Event, Finished, Interrupted, Note, Resumed, Saved
@@ -115,7 +116,7 @@ def test_bfloat16_resumes_to_the_same_bits(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(machine, "bfloat16_runs", lambda: True)
+    monkeypatch.setattr(devices, "bfloat16_runs", lambda: True)
     settings = ("train.precision=bfloat16", "train.steps=12")
     expected = outcome(uninterrupted(*settings))
     assert expected["progress"]["step-00000012.safetensors"]["conditions"]["precision"] == (

@@ -87,30 +87,30 @@ def examine() -> Facts:
     """A few seconds of looking and measuring."""
     import torch
 
-    from regard import machine
     from regard.cli.display import progress_bar
+    from regard.machine import cores, devices, memory
 
     with progress_bar("measuring", 4) as bar:
         step = bar.task_ids[0]
-        busy = machine.busy_cores()
+        busy = cores.busy_cores()
         bar.advance(step)
-        keeps = machine.keep_big_buffers()
-        cores = machine.usable_cores()
-        every = machine.gemm_rate(threads=cores, seconds=0.8)
+        keeps = memory.keep_big_buffers()
+        usable = cores.usable_cores()
+        every = devices.gemm_rate(threads=usable, seconds=0.8)
         bar.advance(step)
-        one = machine.gemm_rate(threads=1, seconds=0.8)
+        one = devices.gemm_rate(threads=1, seconds=0.8)
         bar.advance(step)
-        bfloat16 = machine.bfloat16_runs()
+        bfloat16 = devices.bfloat16_runs()
     return Facts(
         regard=version("regard"),
         python=platform.python_version(),
         torch=torch.__version__,
         system=f"{platform.system()} {platform.machine()}",
-        cores=cores,
-        cores_of_machine=os.cpu_count() or cores,
+        cores=usable,
+        cores_of_machine=os.cpu_count() or usable,
         busy_cores=round(busy, 2),
-        memory_free=machine.free_memory(),
-        memory_total=machine.total_memory(),
+        memory_free=memory.free_memory(),
+        memory_total=memory.total_memory(),
         flops_one_thread=one,
         flops_all_threads=every,
         bfloat16=bfloat16,
@@ -120,7 +120,7 @@ def examine() -> Facts:
         allocator_keeps_buffers=keeps,
         spin_count=os.environ.get("GOMP_SPINCOUNT", ""),
         wait_policy=os.environ.get("OMP_WAIT_POLICY", ""),
-        compiler=machine.compiler(),
+        compiler=devices.compiler(),
         ctranslate2=installed("ctranslate2"),
         disk_free=shutil.disk_usage(".").free,
     )
@@ -147,7 +147,7 @@ def installed(package: str) -> str | None:
 
 
 def what_is_used(facts: Facts) -> Use:
-    from regard.machine import choose_device, choose_precision
+    from regard.machine.devices import choose_device, choose_precision
     from regard.recipe import TrainSection
     from regard.training.team import worthwhile
 

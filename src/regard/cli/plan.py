@@ -40,7 +40,7 @@ def plan(
     from regard.checkpoint import Run
     from regard.cli.display import results, say
     from regard.devices import find_fleet
-    from regard.machine import busy_cores
+    from regard.machine.cores import busy_cores
     from regard.plan import make_plan
     from regard.recipe import read
     from regard.training.beginning import with_model_of

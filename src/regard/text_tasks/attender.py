@@ -10,7 +10,7 @@ import torch
 from regard.checkpoint import Run
 from regard.errors import RequestError
 from regard.inspect.maps import Labels, Maps, recorded_maps
-from regard.machine import choose_device
+from regard.machine.devices import choose_device
 from regard.text.tokenizer import Tokenizer
 from regard.text_tasks.filler import MASK, SEPARATOR, encode_masked
 

@@ -16,7 +16,7 @@ from regard.checkpoint import Run
 from regard.data.batch import batch_sources
 from regard.data.label_ids import Row, batch_rows
 from regard.errors import RequestError
-from regard.machine import choose_device
+from regard.machine.devices import choose_device
 from regard.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from torch import Tensor
 from regard.checkpoint import Run
 from regard.data.label_ids import Row, batch_rows, encode
 from regard.errors import RequestError
-from regard.machine import choose_device
+from regard.machine.devices import choose_device
 from regard.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:

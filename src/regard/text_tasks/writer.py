@@ -13,7 +13,7 @@ from regard.checkpoint import Run
 from regard.decode import filters
 from regard.decode.sample import sample
 from regard.errors import RequestError
-from regard.machine import choose_device
+from regard.machine.devices import choose_device
 from regard.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:

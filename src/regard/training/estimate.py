@@ -7,8 +7,8 @@ import time
 import torch
 from torch import nn
 
-from regard import machine
 from regard.data.batches import Indices, Order
+from regard.machine import devices
 from regard.training.events import Estimate, Peak
 from regard.training.fit import largest
 from regard.training.loop import Objective, TrainingData
@@ -55,7 +55,7 @@ def estimate(
 
 def measured_peak(model: nn.Module, data: TrainingData, dtype: torch.dtype) -> Peak:
     """Of all devices of a team together."""
-    rate = machine.gemm_rate(next(model.parameters()).device, dtype)
+    rate = devices.gemm_rate(next(model.parameters()).device, dtype)
     return Peak(flops_per_token(model, data.batches), data.team.sum(rate))
 
 

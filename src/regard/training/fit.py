@@ -7,9 +7,9 @@ import torch
 from torch import Tensor, nn
 from torch.distributed.fsdp import FSDPModule
 
-from regard import machine
 from regard.data.batches import Indices
 from regard.errors import RunError
+from regard.machine import memory
 from regard.training.loop import Objective, TrainingData
 
 # Of the memory that is free, this much may be taken; other programs need some, too.
@@ -71,4 +71,4 @@ def kept_bytes(model: nn.Module, objective: Objective, data: TrainingData, rows:
 def free_memory(device: torch.device) -> int | None:
     if device.type == "cuda":
         return torch.cuda.mem_get_info(device)[0]
-    return machine.free_memory()
+    return memory.free_memory()

@@ -14,9 +14,10 @@ from typing import Any
 import torch
 from torch import nn
 
-from regard import machine, objectives
+from regard import objectives
 from regard.checkpoint import Run
 from regard.errors import DataError, RecipeError, RequestError, RunError
+from regard.machine import cores, devices, memory
 from regard.models import build
 from regard.objectives import Loss
 from regard.recipe import Recipe
@@ -99,8 +100,8 @@ def command(run: Run) -> list[str]:
 
 
 def train_together(run: Run, recipe: Recipe, members: Team) -> Iterator[Event]:
-    machine.keep_big_buffers()
-    threads = max(1, machine.usable_cores() // members.local_size)
+    memory.keep_big_buffers()
+    threads = max(1, cores.usable_cores() // members.local_size)
     torch.set_num_threads(recipe.train.threads or threads)
     with members.leader_first():
         lesson = yield from prepare_lesson(run, recipe)
@@ -200,7 +201,7 @@ def train_prepared(
     run: Run, recipe: Recipe, lesson: Lesson, members: Team, stop: Callable[[], bool]
 ) -> Iterator[Event]:
     """From encoded data to the end of training, or to a polite stop."""
-    device = machine.choose_device(recipe.train.device)
+    device = devices.choose_device(recipe.train.device)
     if device == torch.device("cuda"):
         device = torch.device("cuda", members.local_rank)
         torch.cuda.set_device(device)
@@ -213,7 +214,7 @@ def train_prepared(
         yield Note(remark)
     if state.step == 0 and run.info():
         raise RunError(f"{run.folder}: finished and without checkpoints; choose another --out")
-    dtype = machine.choose_precision(recipe.train.precision, device)
+    dtype = devices.choose_precision(recipe.train.precision, device)
     objective = objective_for(recipe, device, dtype, lesson.objective)
     data = TrainingData(lesson.examples, lesson.batches, members, memory=lesson.memory)
     data.pieces = pieces_that_fit(state.model, objective, data)

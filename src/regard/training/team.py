@@ -19,9 +19,9 @@ from pathlib import Path
 import torch
 import torch.distributed as dist
 
-from regard import machine
 from regard.data.batches import Indices
 from regard.errors import RunError
+from regard.machine import cores, devices
 from regard.recipe import TrainSection
 
 # The others wait while the leader prepares the data and validates.
@@ -129,12 +129,12 @@ def worthwhile(train: TrainSection) -> int:
     """How many processes to train with, if nobody says: on CPUs two of one thread are faster than
     one of two, as long as each has enough to do between two sums of gradients.
     """
-    if train.processes or train.threads or machine.choose_device(train.device).type != "cpu":
+    if train.processes or train.threads or devices.choose_device(train.device).type != "cpu":
         return max(1, train.processes)
     if train.steps < WORTHWHILE_STEPS:
         return 1
     tokens = train.batch_tokens * train.accumulate
-    return max(1, min(machine.usable_cores(), tokens // WORTHWHILE_TOKENS))
+    return max(1, min(cores.usable_cores(), tokens // WORTHWHILE_TOKENS))
 
 
 def launched() -> bool:

@@ -1,0 +1,1 @@
+"""What this machine can do: cores and memory, devices, precisions and speed."""

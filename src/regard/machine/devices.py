@@ -1,0 +1,120 @@
+"""Where a model computes: device, precision, and how fast products are."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+import torch
+
+from regard.errors import RecipeError, RequestError
+
+CPU = torch.device("cpu")
+
+BFLOAT16_TRIAL = """
+import torch
+a = torch.randn(256, 512, dtype=torch.bfloat16, requires_grad=True)
+(a @ a.T).sum().backward()
+"""
+
+
+def choose_device(name: str) -> torch.device:
+    """A device by name; "auto" takes CUDA, then Apple's MPS, then the CPU."""
+    if name == "auto":
+        if torch.cuda.is_available():
+            return torch.device("cuda")
+        if torch.backends.mps.is_available():
+            return torch.device("mps")
+        return CPU
+    try:
+        device = torch.device(name)
+        torch.zeros(1, device=device).item()  # "meta" has no numbers
+    except (RuntimeError, AssertionError, NotImplementedError):
+        raise RequestError(
+            f'device "{name}": not on this machine; use "auto", or "cpu" which is everywhere'
+        ) from None
+    return device
+
+
+def choose_precision(name: str, device: torch.device) -> torch.dtype:
+    """The type of the products. "auto" is bfloat16 on CUDA cards that have such products, and
+    float32 elsewhere: older cards only imitate them, and on CPUs the casts cost a small model more
+    than the faster products save.
+    """
+    if device.type == "cuda":
+        native = name == "auto" and torch.cuda.is_bf16_supported(including_emulation=False)
+        return torch.bfloat16 if native or name == "bfloat16" else torch.float32
+    if name != "bfloat16":
+        return torch.float32
+    if device.type == "cpu" and bfloat16_runs():
+        return torch.bfloat16
+    raise RecipeError(
+        f"precision bfloat16: {device.type} on this machine cannot run it; use float32"
+    )
+
+
+def bfloat16_runs() -> bool:
+    """Whether bfloat16 products work here. A CPU that only claims them would kill the process, so
+    they are tried in a child.
+    """
+    try:
+        child = subprocess.run(
+            [sys.executable, "-c", BFLOAT16_TRIAL], capture_output=True, timeout=60
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return child.returncode == 0
+
+
+def gemm_rate(
+    device: torch.device = CPU,
+    dtype: torch.dtype = torch.float32,
+    threads: int = 0,
+    seconds: float = 0.3,
+) -> float:
+    """FLOP/s of a feed-forward layer's product, the best of those done in `seconds`.
+
+    That is what the products of a model can reach here at most. 0 threads are those of torch.
+    """
+    before = torch.get_num_threads()
+    if threads:
+        torch.set_num_threads(threads)
+    # A graphics card is not busy with less; a CPU may only imitate a type, a hundred times slower.
+    width = 512 if device.type == "cpu" else 2048
+    if device.type == "cpu" and dtype != torch.float32 and slow_product(dtype, seconds):
+        width = 64
+    try:
+        rows = torch.randn(4 * width, width, device=device, dtype=dtype)
+        weight = torch.randn(width, 4 * width, device=device, dtype=dtype)
+        product = rows @ weight
+        best, until = float("inf"), time.perf_counter() + seconds
+        while time.perf_counter() < until or best == float("inf"):
+            synchronise(device)
+            started = time.perf_counter()
+            torch.mm(rows, weight, out=product)
+            synchronise(device)
+            best = min(best, time.perf_counter() - started)
+    finally:
+        torch.set_num_threads(before)
+    return 2 * rows.numel() * weight.size(1) / best
+
+
+def slow_product(dtype: torch.dtype, seconds: float) -> bool:
+    """Whether one product of full size would take longer than that, told by one of 1/512."""
+    table = torch.ones(64, 64, dtype=dtype)
+    started = time.perf_counter()
+    _ = table.repeat(4, 1) @ table.repeat(1, 4)
+    return 512 * (time.perf_counter() - started) > seconds
+
+
+def synchronise(device: torch.device) -> None:
+    """Wait until the device has done what it was given; a CPU has."""
+    if device.type != "cpu":
+        torch.accelerator.synchronize(device)
+
+
+def compiler() -> str | None:
+    """The C++ compiler that torch.compile would call, if there is one."""
+    names = (os.environ.get("CXX", ""), "g++", "clang++", "c++")
+    return next((path for name in names if (path := shutil.which(name))), None)
