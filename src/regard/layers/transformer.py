@@ -9,7 +9,7 @@ from typing import Literal
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from regard.layers.attention import CrossAttention, SelfAttention, Shared
+from regard.layers.attention import CrossAttention, SelfAttention, SharedKeysValues
 from regard.layers.dropout import Dropout
 
 Norm = Literal["post", "pre"]
@@ -121,10 +121,12 @@ class EncoderBlock(nn.Module):
         residual = self.feed_forward_residual
         return residual.after(x, self.feed_forward(residual.before(x)))
 
-    def step(self, x: Tensor, past: Shared, new: Tensor, rotation: Tensor | None = None) -> Tensor:
+    def step(
+        self, x: Tensor, cache: SharedKeysValues, new: Tensor, rotation: Tensor | None = None
+    ) -> Tensor:
         """One more position of each row, [B * W, d_model] → the same; see the attention's step."""
         residual = self.self_attention_residual
-        x = residual.after(x, self.self_attention.step(residual.before(x), past, new, rotation))
+        x = residual.after(x, self.self_attention.step(residual.before(x), cache, new, rotation))
         residual = self.feed_forward_residual
         return residual.after(x, self.feed_forward(residual.before(x)))
 
@@ -169,16 +171,16 @@ class DecoderBlock(nn.Module):
     def step(
         self,
         x: Tensor,
-        past: Shared,
+        cache: SharedKeysValues,
         new: Tensor,
-        memory: Shared,
+        memory: SharedKeysValues,
         rotation: Tensor | None = None,
     ) -> Tensor:
         """One more position of each row, [B * W, d_model] → the same; see the attentions' steps."""
         residual = self.self_attention_residual
-        x = residual.after(x, self.self_attention.step(residual.before(x), past, new, rotation))
+        x = residual.after(x, self.self_attention.step(residual.before(x), cache, new, rotation))
         residual = self.cross_attention_residual
-        looked = self.cross_attention.step(residual.before(x), memory, new.size(1), past.position)
+        looked = self.cross_attention.step(residual.before(x), memory, new.size(1), cache.position)
         x = residual.after(x, looked)
         residual = self.feed_forward_residual
         return residual.after(x, self.feed_forward(residual.before(x)))
