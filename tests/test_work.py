@@ -14,7 +14,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from regard import objectives
 from regard.data.batch import TextBatch, batch_pairs
 from regard.data.masked import MaskedExamples, Masking
-from regard.data.stream import Stream, Windows, write_stream
+from regard.data.stream import Stream, WindowBatches, write_stream
 from regard.devices import find_fleet
 from regard.models import (
     BertConfig,
@@ -156,7 +156,7 @@ def test_a_batch_of_windows_is_planned_as_it_is_trained(tmp_path: Path) -> None:
     for pairs, content in ((False, 28), (True, 27)):
         values["model"] |= {"next_sentence": pairs, "pooler": pairs}
         recipe = parse(values, "test")
-        order = Windows(len(stream), content, 250, 1, hidden=masking.count(content))
+        order = WindowBatches(len(stream), content, 250, 1, hidden=masking.count(content))
         rows = order.epoch(0)[0]
         batch = MaskedExamples(stream, content, masking, pairs).batch(rows)
         work = work_of(recipe, 1.0, 0.0)

@@ -68,11 +68,11 @@ def next_token_carried(
     """The same with all the text before it, though gradients end where the window begins: truncated
     back-propagation through time (Williams and Peng 1990).
     """
-    recall = batch.recall
-    before = recall.before(batch.tokens) if recall else None
+    row_states = batch.row_states
+    before = row_states.before(batch.tokens) if row_states else None
     features, after = model.continued(batch.tokens, before)
-    if recall:
-        recall.keep(after)
+    if row_states:
+        row_states.keep(after)
     return _of_all(features, batch.labels, model.output, label_smoothing)
 
 

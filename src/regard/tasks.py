@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from regard.inspect.alternatives import Position
     from regard.inspect.forced import Looks
     from regard.inspect.heads import Head, How
-    from regard.inspect.maps import Labels, Maps
+    from regard.inspect.maps import MapLabels, Maps
     from regard.inspect.numbers import Numbers
     from regard.inspect.tree import Tree
     from regard.models import Model
@@ -346,14 +346,14 @@ class Translator:
 
 def labels(
     tokenizers: Tokenizers, source_ids: Sequence[int], output_ids: Sequence[int]
-) -> "Labels":
+) -> "MapLabels":
     """For ids without END."""
-    from regard.inspect.maps import Labels
+    from regard.inspect.maps import MapLabels
 
     source, target = tokenizers
     specials = target.specials
     target_word = target.word_of(output_ids)
-    return Labels(
+    return MapLabels(
         source=source.pieces([*source_ids, specials.end]),
         source_word=[*source.word_of(source_ids), -1],
         source_words=words(source.decode(source_ids)),

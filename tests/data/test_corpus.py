@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from regard.data import corpus
 from regard.data.corpus import Pair, check_files, held_out, language_codes, read_pairs
-from regard.data.sieve import Dropped, Report, Sieve
+from regard.data.pair_filter import Dropped, FilterReport, PairFilter
 from regard.errors import DataError
 
 Writer = Callable[[str, bytes], Path]
@@ -287,11 +287,11 @@ def test_the_held_out_share_depends_on_the_sentence_alone() -> None:
     assert held_out("\ud800", 1, 1)
 
 
-def sift(lengths: Sequence[tuple[int, int]]) -> Report:
-    sieve = Sieve(max_length=100, max_ratio=4.0)
+def sift(lengths: Sequence[tuple[int, int]]) -> FilterReport:
+    pair_filter = PairFilter(max_length=100, max_ratio=4.0)
     for number, (source, target) in enumerate(lengths):
-        sieve.keeps(Pair("", "", f"t.en:{number}"), source, target)
-    return sieve.report()
+        pair_filter.keeps(Pair("", "", f"t.en:{number}"), source, target)
+    return pair_filter.report()
 
 
 @pytest.mark.parametrize(
@@ -319,7 +319,7 @@ def test_what_the_sieve_drops(source: int, target: int, reason: str | None) -> N
 def test_the_report_counts_and_names_the_first_places() -> None:
     report = sift([(5, 5)] * 10 + [(5, 1)] * 4 + [(200, 5)])
     places = ("t.en:10", "t.en:11", "t.en:12")
-    assert report == Report(
+    assert report == FilterReport(
         15, 10, (Dropped("empty target", 4, places), Dropped("too long", 1, ("t.en:14",)))
     )
     assert report.lines() == [

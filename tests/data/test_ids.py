@@ -10,7 +10,7 @@ import pytest
 from regard.data import ids
 from regard.data.corpus import Pair
 from regard.data.ids import IdPairs, write_ids
-from regard.data.sieve import Report
+from regard.data.pair_filter import FilterReport
 from regard.errors import DataError, RunError
 from regard.text.tokenizer import END, Tokenizer
 
@@ -28,7 +28,7 @@ def some_pairs(count: int) -> Iterator[Pair]:
         yield Pair(source, target, f"t.en:{number + 1}")
 
 
-def write(folder: Path, pairs: Iterator[Pair] | list[Pair], name: str = "train") -> Report:
+def write(folder: Path, pairs: Iterator[Pair] | list[Pair], name: str = "train") -> FilterReport:
     return write_ids(pairs, ENGLISH, GERMAN, folder, name, max_length=50, max_ratio=4.0)
 
 
@@ -37,7 +37,7 @@ def test_what_is_written_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chunk: int
 ) -> None:
     monkeypatch.setattr(ids, "CHUNK_PAIRS", chunk)
-    assert write(tmp_path, some_pairs(50)) == Report(50, 50, ())
+    assert write(tmp_path, some_pairs(50)) == FilterReport(50, 50, ())
     read = IdPairs.open(tmp_path, "train")
     assert len(read) == 50
     for i, pair in enumerate(some_pairs(50)):

@@ -9,8 +9,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.data.batch import Recall
-from regard.data.stream import Memory, Stream, TextExamples, Windows, write_stream
+from regard.data.batch import RowStates
+from regard.data.stream import CarriedState, Stream, TextExamples, WindowBatches, write_stream
 from regard.data.texts import after, count_characters, read_documents, up_to
 from regard.errors import DataError, RunError
 from regard.text.tokenizer import END, Tokenizer
@@ -55,18 +55,18 @@ def test_damage_is_named(tokenizer: Tokenizer, tmp_path: Path) -> None:
 def test_windows_follow_each_other_without_a_gap(
     size: int, context: int, rows: int, epoch: int
 ) -> None:
-    windows = Windows(size, context, rows * context, seed=3)
+    windows = WindowBatches(size, context, rows * context, seed=3)
     starts = np.sort(np.concatenate(windows.epoch(epoch)))
     assert (np.diff(starts) == context).all()
     assert 0 <= starts[0] < context
     assert size - 2 * context - 1 < starts[-1] <= size - context - 1
-    again = Windows(size, context, rows * context, seed=3).epoch(epoch)
+    again = WindowBatches(size, context, rows * context, seed=3).epoch(epoch)
     assert all(map(np.array_equal, windows.epoch(epoch), again))
 
 
 @given(size=st.integers(12, 400), context=st.integers(1, 11), rows=st.integers(1, 5))
 def test_lanes_go_on_where_they_stopped_and_never_meet(size: int, context: int, rows: int) -> None:
-    batches = Windows(size, context, rows * context, seed=3, in_lanes=True).epoch(1)
+    batches = WindowBatches(size, context, rows * context, seed=3, in_lanes=True).epoch(1)
     for before, behind in pairwise(batches):
         assert np.array_equal(before + context, behind)
     ends, begins = batches[-1] + context, batches[0]
@@ -76,7 +76,7 @@ def test_lanes_go_on_where_they_stopped_and_never_meet(size: int, context: int, 
 
 def test_a_text_shorter_than_a_context_is_refused() -> None:
     with pytest.raises(DataError, match=r"8 tokens.*context is 8"):
-        Windows(8, 8, 8, seed=1)
+        WindowBatches(8, 8, 8, seed=1)
 
 
 def test_labels_are_what_follows(tokenizer: Tokenizer, tmp_path: Path) -> None:
@@ -88,18 +88,20 @@ def test_labels_are_what_follows(tokenizer: Tokenizer, tmp_path: Path) -> None:
 
 
 def test_what_was_read_is_recalled_at_its_place() -> None:
-    memory = Memory()
-    Recall(memory.states, [0, 50], [10, 60]).keep(torch.tensor([[[1.0]], [[float("nan")]]]))
-    before = Recall(memory.states, [10, 60, 99], []).before(torch.zeros(1))
+    carried_state = CarriedState()
+    RowStates(carried_state.states, [0, 50], [10, 60]).keep(
+        torch.tensor([[[1.0]], [[float("nan")]]])
+    )
+    before = RowStates(carried_state.states, [10, 60, 99], []).before(torch.zeros(1))
     assert before is not None
     assert before.flatten().tolist() == [1.0, 0.0, 0.0]
-    assert Recall(memory.states, [0], []).before(torch.zeros(1)) is None
-    table = memory.table([60, 10])
-    memory.load({})
-    assert memory.table([60, 10]) == {}
-    memory.load(table)
-    memory.forget_all_but([10, 11])
-    assert list(memory.states) == [10]
+    assert RowStates(carried_state.states, [0], []).before(torch.zeros(1)) is None
+    table = carried_state.table([60, 10])
+    carried_state.load({})
+    assert carried_state.table([60, 10]) == {}
+    carried_state.load(table)
+    carried_state.forget_all_but([10, 11])
+    assert list(carried_state.states) == [10]
 
 
 @given(st.lists(st.text(max_size=9), max_size=9), st.integers(0, 80))

@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from regard.data.batch import batch_pairs
-from regard.inspect.maps import Labels, Maps, attention_maps, merge_words, recording
+from regard.inspect.maps import MapLabels, Maps, attention_maps, merge_words, recording
 from regard.layers.attention import MultiHeadAttention
 from regard.models.recurrent import Recurrent, RecurrentConfig
 from regard.models.transformer import Transformer, TransformerConfig
@@ -190,7 +190,7 @@ def test_a_reversed_phrase_shows_as_a_reversed_diagonal() -> None:
 
 
 def test_a_row_may_be_called_by_what_it_read_or_by_what_it_predicts() -> None:
-    labels = Labels(
+    labels = MapLabels(
         source=["▁a", "b", "▁c", "</s>"],
         source_word=[0, 0, 1, -1],
         source_words=["ab", "c"],

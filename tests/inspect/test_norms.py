@@ -13,7 +13,7 @@ from torch.testing import assert_close
 from regard.data.batch import batch_pairs
 from regard.errors import RequestError
 from regard.inspect.heads import Head, Part, attentions
-from regard.inspect.maps import Labels, Maps, attention_maps
+from regard.inspect.maps import MapLabels, Maps, attention_maps
 from regard.inspect.numbers import numbers
 from regard.models.recurrent import Recurrent, RecurrentConfig
 from regard.models.transformer import Transformer, TransformerConfig
@@ -116,7 +116,7 @@ def test_a_recurrent_model_carries_the_states_of_its_encoder(attention: Any) -> 
 
 
 def test_words_and_labels_are_those_of_weights() -> None:
-    labels = Labels(
+    labels = MapLabels(
         source=["▁a", "b", "▁c", "d", "</s>"],
         source_word=[0, 0, 1, 1, -1],
         source_words=["ab", "cd"],
@@ -146,7 +146,7 @@ class Frames(HTMLParser):
 
 def test_a_notebook_shows_the_page_in_a_frame_of_its_own() -> None:
     nasty = '"></iframe><script>alert(1)</script> & ▁a'
-    labels = Labels(source=[nasty] * 5, source_word=[0] * 5, source_words=[nasty])
+    labels = MapLabels(source=[nasty] * 5, source_word=[0] * 5, source_words=[nasty])
     maps = replace(attention_maps(build(), SOURCE, OUTPUT), labels=labels)
     shown = maps._repr_html_()
     assert shown is not None

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from regard.layers.attention import MultiHeadAttention, Shared
+from regard.layers.attention import MultiHeadAttention, SharedKeysValues
 from regard.layers.masks import causal_mask, key_mask
 from regard.layers.positions import Rotary
 from regard.layers.transformer import (
@@ -240,9 +240,9 @@ def test_steps_of_a_decoder_block_are_its_whole_pass(
         future[:, :, place + 1 :] = lowest
         out = block.step(
             x[:, place],
-            Shared(*past.flatten(1, 2), future.clone()),
+            SharedKeysValues(*past.flatten(1, 2), future.clone()),
             past[..., place : place + 1, :],
-            Shared(*source.flatten(1, 2), padding.repeat_interleave(3, 0)[:, None]),
+            SharedKeysValues(*source.flatten(1, 2), padding.repeat_interleave(3, 0)[:, None]),
             rotation,
         )
         future.zero_()

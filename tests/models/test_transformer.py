@@ -52,14 +52,14 @@ def test_keys_and_values_stand_once_for_each_sentence(build: Build) -> None:
     model = build()
     source, mask, _ = problem()
     _, state = model.step(torch.full((3,), START), model.start(source, mask))
-    memory, past = state.memory.data_ptr(), state.past.entries.data_ptr()
+    memory, cache = state.memory.data_ptr(), state.cache.entries.data_ptr()
     wide = state.select(torch.arange(3).repeat_interleave(5))
     turned = wide.select(torch.arange(14, -1, -1).view(3, 5).flip(0).flatten())
-    assert (turned.memory.data_ptr(), turned.past.entries.data_ptr()) == (memory, past)
-    assert turned.memory.size(2) == turned.past.entries.size(2) == 3
+    assert (turned.memory.data_ptr(), turned.cache.entries.data_ptr()) == (memory, cache)
+    assert turned.memory.size(2) == turned.cache.entries.size(2) == 3
     fewer = turned.select(torch.tensor([10, 11, 12, 13, 14, 5, 6, 7, 8, 9]))
-    assert (fewer.memory.data_ptr(), fewer.past.entries.data_ptr()) == (memory, past)
-    assert fewer.memory.size(2) == fewer.past.entries.size(2) == 2
+    assert (fewer.memory.data_ptr(), fewer.cache.entries.data_ptr()) == (memory, cache)
+    assert fewer.memory.size(2) == fewer.cache.entries.size(2) == 2
 
 
 @torch.no_grad()
@@ -77,8 +77,8 @@ def test_entries_that_no_row_descends_from_are_dropped(build: Build) -> None:
         prefixes = torch.cat((prefixes[rows], tokens[:, None]), dim=1)
         logits, state = model.step(tokens, state)
         rows = torch.arange(0, 3 * width, width).repeat_interleave(width)
-    assert state.past.position == 61
-    assert state.past.entries.size(-2) < 61 * width / 2
+    assert state.cache.position == 61
+    assert state.cache.entries.size(-2) < 61 * width / 2
     sentences = torch.arange(3).repeat_interleave(width)
     assert_same(logits, model(source[sentences], mask[sentences], prefixes)[:, -1])
 

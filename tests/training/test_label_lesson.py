@@ -14,7 +14,7 @@ import torch.nn.functional as F
 
 from regard.checkpoint import Run
 from regard.cli import main
-from regard.data.neighbours import count_neighbours
+from regard.data.cooccurrence import cooccurrence_vectors
 from regard.data.stream import Stream
 from regard.errors import DataError, RecipeError, RequestError
 from regard.files import read_tensors
@@ -263,7 +263,7 @@ def test_embeddings_begin_with_what_counting_tells(folder: Path, tmp_path: Path)
     pieces = len(run.tokenizers().source)
     network = run.network(pieces, pieces)
     text = Stream.open(run.training / "data", "train")
-    counted = count_neighbours(text, pieces, 16, 4)
+    counted = cooccurrence_vectors(text, pieces, 16, 4)
     known = counted.occurrences > 0
     found = network.embedding.weight[known].detach()
     near = F.cosine_similarity(found[:, : counted.vectors.size(1)], counted.vectors[known])

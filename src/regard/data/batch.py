@@ -40,7 +40,7 @@ class Batch:
 
 
 @dataclass(frozen=True)
-class Recall:
+class RowStates:
     """What was read before each row of a batch, and where to note what was read after it. A place
     that nothing is known of is the beginning of a text.
     """
@@ -70,7 +70,7 @@ class TextBatch:
 
     tokens: Tensor  # [B, T]
     labels: Tensor  # [B, T]
-    recall: Recall | None = None
+    row_states: RowStates | None = None
 
     def to(self, device: torch.device) -> "TextBatch":
         if device.type == "cpu":
@@ -78,7 +78,7 @@ class TextBatch:
         return TextBatch(
             self.tokens.to(device, non_blocking=True),
             self.labels.to(device, non_blocking=True),
-            self.recall,
+            self.row_states,
         )
 
 

@@ -30,7 +30,7 @@ from regard.data.on_disk import (
     mapped,
     publish,
 )
-from regard.data.sieve import Report, Sieve
+from regard.data.pair_filter import FilterReport, PairFilter
 from regard.errors import RunError
 from regard.text.tokenizer import START, Tokenizer
 
@@ -52,12 +52,12 @@ def write_ids(
     *,
     max_length: int,
     max_ratio: float,
-) -> Report:
-    """Encode the pairs a chunk at a time and keep what the sieve lets through.
+) -> FilterReport:
+    """Encode the pairs a chunk at a time and keep what the filter lets through.
 
     The files appear under their names only when all of them are complete and enough was kept.
     """
-    sieve = Sieve(max_length, max_ratio)
+    pair_filter = PairFilter(max_length, max_ratio)
     dtype = id_type(max(len(source_tokenizer), len(target_tokenizer)))
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -66,9 +66,9 @@ def write_ids(
             index = stack.enter_context(NewFile.create(folder / f"{name}.index"))
             header = stack.enter_context(NewFile.create(folder / f"{name}.json"))
             for chunk in _chunks(pairs):
-                rows = _encode(chunk, source_tokenizer, target_tokenizer, sieve)
+                rows = _encode(chunk, source_tokenizer, target_tokenizer, pair_filter)
                 _append(rows, ids, index, np.dtype(dtype))
-            report = sieve.report()
+            report = pair_filter.report()
             report.check()
             facts = {
                 "format": _FORMAT,
@@ -166,12 +166,15 @@ def _chunks(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
 
 
 def _encode(
-    chunk: list[Pair], source_tokenizer: Tokenizer, target_tokenizer: Tokenizer, sieve: Sieve
+    chunk: list[Pair],
+    source_tokenizer: Tokenizer,
+    target_tokenizer: Tokenizer,
+    pair_filter: PairFilter,
 ) -> list[tuple[list[int], list[int]]]:
     short = []
     for pair in chunk:
-        if sieve.too_long_to_encode(pair):
-            sieve.drop_too_long(pair)
+        if pair_filter.too_long_to_encode(pair):
+            pair_filter.drop_too_long(pair)
         else:
             short.append(pair)
     sources = source_tokenizer.encode_batch([pair.source for pair in short])
@@ -180,7 +183,7 @@ def _encode(
     return [
         ([*source, ends[0]], [*target, ends[1]])
         for pair, source, target in zip(short, sources, targets, strict=True)
-        if sieve.keeps(pair, len(source) + 1, len(target) + 1)
+        if pair_filter.keeps(pair, len(source) + 1, len(target) + 1)
     ]
 
 

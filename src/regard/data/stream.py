@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from regard.data.batch import Recall, TextBatch
+from regard.data.batch import RowStates, TextBatch
 from regard.data.batches import Amounts, Indices
 from regard.data.on_disk import damaged, id_type, open_arrays, write_arrays
 from regard.errors import DataError
@@ -71,7 +71,7 @@ class Stream:
 
 
 @dataclass
-class Windows:
+class WindowBatches:
     """Windows that follow each other through the text without a gap, in an order that is a pure
     function of (seed, epoch). Each epoch begins a little later, so that the borders move.
 
@@ -149,7 +149,7 @@ def check_size(size: int, context: int) -> None:
         )
 
 
-class Memory:
+class CarriedState:
     """What a recurrent model knows at the places where it will go on: [P, d] for each."""
 
     def __init__(self) -> None:
@@ -176,20 +176,22 @@ class Memory:
 
 @dataclass(frozen=True)
 class TextExamples:
-    """Batches of windows; with a memory, each knows what was read before it."""
+    """Batches of windows; with a carried state, each knows what was read before it."""
 
     stream: Stream
     context: int
-    memory: Memory | None = None
+    carried_state: CarriedState | None = None
 
     def batch(self, rows: Indices) -> TextBatch:
         table = np.stack([self.stream.window(start, self.context + 1) for start in rows])
         ids = torch.from_numpy(table)
-        recall = None
-        if self.memory is not None:
+        row_states = None
+        if self.carried_state is not None:
             begins = [int(start) for start in rows]
-            recall = Recall(self.memory.states, begins, [start + self.context for start in begins])
-        return TextBatch(ids[:, :-1], ids[:, 1:], recall)
+            row_states = RowStates(
+                self.carried_state.states, begins, [start + self.context for start in begins]
+            )
+        return TextBatch(ids[:, :-1], ids[:, 1:], row_states)
 
 
 def _chunks(texts: Iterable[str | None]) -> Iterator[list[str | None]]:

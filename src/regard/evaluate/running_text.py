@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from regard.data.batch import TextBatch
-from regard.data.stream import Memory, Stream, TextExamples, lanes
+from regard.data.stream import CarriedState, Stream, TextExamples, lanes
 from regard.decode import filters
 from regard.decode.sample import sample
 from regard.evaluate.pairs import device_of, perplexity
@@ -46,7 +46,7 @@ class HeldOutText:
         rows = max(1, batch_tokens // self.context)
         total, count = 0.0, 0
         if self.carrying and len(self.stream) > self.context:
-            examples = TextExamples(self.stream, self.context, Memory())
+            examples = TextExamples(self.stream, self.context, CarriedState())
             for starts in lanes(0, len(self.stream), self.context, rows):
                 loss: Loss = next_token_carried(model, examples.batch(starts).to(device))
                 total, count = total + float(loss.total), count + loss.count

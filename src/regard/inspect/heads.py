@@ -14,8 +14,8 @@ from torch import Tensor, nn
 
 from regard.data.batch import Batch
 from regard.errors import RequestError
-from regard.layers.alignment import StateAttention
 from regard.layers.attention import CrossAttention, MultiHeadAttention, Replacement
+from regard.layers.state_attention import StateAttention
 
 if TYPE_CHECKING:
     from regard.models import Model

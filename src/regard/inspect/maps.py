@@ -27,7 +27,7 @@ Measure = Literal["weights", "norm"]
 
 
 @dataclass(frozen=True)
-class Labels:
+class MapLabels:
     """What stands beside rows and columns. `…_word` tells which word a piece is of, -1 for none."""
 
     source: list[str] = field(default_factory=list)  # S pieces, the last END
@@ -64,7 +64,7 @@ class Maps:
     encoder: Tensor  # [L, h, S, S]
     decoder: Tensor  # [L, h, T, T]
     cross: Tensor  # [L, h, T, S]
-    labels: Labels = field(default_factory=Labels)
+    labels: MapLabels = field(default_factory=MapLabels)
     heads: dict[Part, list[int]] = field(default_factory=dict)
     carried: dict[Part, Tensor] = field(default_factory=dict)
 

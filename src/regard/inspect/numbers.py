@@ -14,16 +14,16 @@ from torch import Tensor
 from regard.data.batch import START, batch_pairs
 from regard.errors import RequestError
 from regard.inspect.heads import Attention, Head, attentions, num_heads
-from regard.layers.alignment import AdditiveAttention, Memory
 from regard.layers.attention import (
     CrossAttention,
     MultiHeadAttention,
     SelfAttention,
-    narrowed,
     positions_of,
+    restrict_to_forced,
     visible_keys,
 )
 from regard.layers.positions import rotate
+from regard.layers.state_attention import AdditiveAttention, SourceMemory
 
 if TYPE_CHECKING:
     from regard.models import Model
@@ -149,7 +149,7 @@ def dot_product_row(attention: MultiHeadAttention, call: dict[str, Any], query: 
     visible = visible_keys(queries, keys, call.get("mask"), call.get("causal", False))
     everywhere = torch.ones(*queries.shape[:-1], keys.size(-2), dtype=torch.bool)  # [1, h, Q, K]
     seen = everywhere if visible is None else everywhere & visible.cpu()
-    seen = narrowed(seen, attention.forced, positions_of(queries).cpu())
+    seen = restrict_to_forced(seen, attention.forced, positions_of(queries).cpu())
     chosen = queries[0, :, query]
     width, d_k = attention.out_projection.in_features, queries.size(-1)
     weight = attention.out_projection.weight  # [d_model, h * d_k]
@@ -170,7 +170,7 @@ def state_row(attention: Any, calls: list[dict[str, Any]], query: int) -> Row:
     questions = torch.cat([call["query"][0] for call in calls])  # [T, d]
     if not 0 <= query < len(questions):
         raise RequestError(f"query {query}: there are {len(questions)} queries, counted from 0")
-    memory: Memory = calls[0]["memory"]
+    memory: SourceMemory = calls[0]["memory"]
     question = questions[query]
     if isinstance(attention, AdditiveAttention):
         question = attention.query_projection(question)

@@ -36,7 +36,7 @@ class KeysValues(NamedTuple):
     values: Tensor  # [B, h, K, d_k]
 
 
-class Shared(NamedTuple):
+class SharedKeysValues(NamedTuple):
     """Keys and values that all rows of a sentence share in a search, W rows each."""
 
     keys: Tensor  # [B * h, K, d_k], K a multiple of 16
@@ -89,7 +89,7 @@ class Forced(NamedTuple):
         return self.heads.to(positions.device) & (positions == self.position)[:, None]
 
 
-def narrowed(visible: Tensor, forced: Iterable[Forced], positions: Tensor) -> Tensor:
+def restrict_to_forced(visible: Tensor, forced: Iterable[Forced], positions: Tensor) -> Tensor:
     """[B, h, Q, K], or what stands for it, without the keys that queries are kept from. A query
     that could see none of those it has to look at goes on as before.
     """
@@ -158,7 +158,7 @@ class MultiHeadAttention(nn.Module):
         key, value = F.linear(memory, weight[width:], bias[width:]).chunk(2, dim=-1)
         return KeysValues(self.split_heads(key), self.split_heads(value))
 
-    def attend_shared(self, query: Tensor, memory: Shared, position: int = -1) -> Tensor:
+    def attend_shared(self, query: Tensor, memory: SharedKeysValues, position: int = -1) -> Tensor:
         """[B, h, W, d_k] queries, all at one position, over what the rows of a sentence share →
         [B * W, d_model]
 
@@ -175,7 +175,7 @@ class MultiHeadAttention(nn.Module):
                 each.unflatten(0, (sentences, room))[:, :own] for each in memory[:3]
             )
             positions = torch.full((query.size(2),), position, device=query.device)
-            visible = narrowed(bias == 0, self.forced, positions)
+            visible = restrict_to_forced(bias == 0, self.forced, positions)
             looked, _ = attention(query, keys, values, visible)
             heads = force_heads(heads, self.forced, positions, looked)
         if self.replaced:
@@ -229,7 +229,7 @@ class MultiHeadAttention(nn.Module):
         if self.forced:
             if visible is None:
                 visible = torch.ones(memory.keys.size(-2), dtype=torch.bool, device=query.device)
-            visible = narrowed(visible, self.forced, positions_of(query))
+            visible = restrict_to_forced(visible, self.forced, positions_of(query))
         return attention(query, memory.keys, memory.values, visible)
 
 
@@ -260,9 +260,11 @@ class SelfAttention(MultiHeadAttention):
             query, key = rotate(query, rotation), rotate(key, rotation)
         return self.attend(query, KeysValues(key, value), mask, causal)
 
-    def step(self, x: Tensor, past: Shared, new: Tensor, rotation: Tensor | None = None) -> Tensor:
+    def step(
+        self, x: Tensor, cache: SharedKeysValues, new: Tensor, rotation: Tensor | None = None
+    ) -> Tensor:
         """One more position of each row, [B * W, d_model] → the same. Its keys and values are
-        written to `new` [2, B, h, W, d_k], which is a part of `past`.
+        written to `new` [2, B, h, W, d_k], which is a part of `cache`.
         """
         _, sentences, _, width, d_k = new.shape
         projected = self.in_projection(x).view(sentences, width, 3, self.num_heads, d_k)
@@ -270,7 +272,7 @@ class SelfAttention(MultiHeadAttention):
         if rotation is not None:
             query, key = rotate(query, rotation), rotate(key, rotation)
         new[0, :, : self.num_heads], new[1, :, : self.num_heads] = key, value
-        return self.attend_shared(query, past)
+        return self.attend_shared(query, cache)
 
 
 class CrossAttention(MultiHeadAttention):
@@ -279,7 +281,9 @@ class CrossAttention(MultiHeadAttention):
     def forward(self, x: Tensor, memory: KeysValues, mask: Tensor | None = None) -> Tensor:
         return self.attend(self.project_queries(x), memory, mask)
 
-    def step(self, x: Tensor, memory: Shared, sentences: int, position: int = -1) -> Tensor:
+    def step(
+        self, x: Tensor, memory: SharedKeysValues, sentences: int, position: int = -1
+    ) -> Tensor:
         """Rows of these sentences, [B * W, d_model], all at one position, over their source."""
         query = self.project_queries(x.unflatten(0, (sentences, -1)))
         return self.attend_shared(query, memory, position)

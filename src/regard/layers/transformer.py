@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from regard.layers.attention import CrossAttention, SelfAttention, Shared
+from regard.layers.attention import CrossAttention, SelfAttention, SharedKeysValues
 from regard.layers.choices import Activation, Norm, Normalisation
 from regard.layers.dropout import Dropout
 
@@ -116,10 +116,12 @@ class EncoderBlock(nn.Module):
         residual = self.feed_forward_residual
         return residual.after(x, self.feed_forward(residual.before(x)))
 
-    def step(self, x: Tensor, past: Shared, new: Tensor, rotation: Tensor | None = None) -> Tensor:
+    def step(
+        self, x: Tensor, cache: SharedKeysValues, new: Tensor, rotation: Tensor | None = None
+    ) -> Tensor:
         """One more position of each row, [B * W, d_model] → the same; see the attention's step."""
         residual = self.self_attention_residual
-        x = residual.after(x, self.self_attention.step(residual.before(x), past, new, rotation))
+        x = residual.after(x, self.self_attention.step(residual.before(x), cache, new, rotation))
         residual = self.feed_forward_residual
         return residual.after(x, self.feed_forward(residual.before(x)))
 
@@ -164,16 +166,16 @@ class DecoderBlock(nn.Module):
     def step(
         self,
         x: Tensor,
-        past: Shared,
+        cache: SharedKeysValues,
         new: Tensor,
-        memory: Shared,
+        memory: SharedKeysValues,
         rotation: Tensor | None = None,
     ) -> Tensor:
         """One more position of each row, [B * W, d_model] → the same; see the attentions' steps."""
         residual = self.self_attention_residual
-        x = residual.after(x, self.self_attention.step(residual.before(x), past, new, rotation))
+        x = residual.after(x, self.self_attention.step(residual.before(x), cache, new, rotation))
         residual = self.cross_attention_residual
-        looked = self.cross_attention.step(residual.before(x), memory, new.size(1), past.position)
+        looked = self.cross_attention.step(residual.before(x), memory, new.size(1), cache.position)
         x = residual.after(x, looked)
         residual = self.feed_forward_residual
         return residual.after(x, self.feed_forward(residual.before(x)))

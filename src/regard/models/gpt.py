@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from regard.configs.gpt import GPTConfig
 from regard.layers.dropout import Dropout
-from regard.layers.past import Past
+from regard.layers.key_value_cache import KeyValueCache
 from regard.layers.positions import Learned, Rotary, Sinusoidal
 from regard.layers.transformer import EncoderBlock
 from regard.models.stack import stack_sizes
@@ -91,18 +91,20 @@ class GPT(nn.Module):
         """Logits [B, T, V] for the token after each position."""
         return self.output(self.features(tokens))  # type: ignore[no-any-return]
 
-    def start(self, rows: int) -> Past:
+    def start(self, rows: int) -> KeyValueCache:
         """The state before the first token of each row."""
         heads = self.config.num_heads
         d_k = self.config.d_model // heads
-        return Past.empty(len(self.decoder), rows, heads, d_k, like=self.output.weight.detach())
+        return KeyValueCache.empty(
+            len(self.decoder), rows, heads, d_k, like=self.output.weight.detach()
+        )
 
     @torch.no_grad()
-    def step(self, tokens: Tensor, state: Past) -> tuple[Tensor, Past]:
+    def step(self, tokens: Tensor, state: KeyValueCache) -> tuple[Tensor, KeyValueCache]:
         """(y, s') = f(x, s): tokens [R] → logits [R, V] for what follows."""
         x = self.embed(tokens[:, None], start=state.position)[:, 0]
         rotation = self.rotation(state.position, 1, x)
-        state = state.longer()
-        for block, (past, new) in zip(self.decoder, state.layers(), strict=True):
-            x = block.step(x, past, new, rotation)
+        state = state.extended()
+        for block, (cache, new) in zip(self.decoder, state.layers(), strict=True):
+            x = block.step(x, cache, new, rotation)
         return self.output(self.norm(x)), state

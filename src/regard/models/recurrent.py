@@ -18,9 +18,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from regard.configs.recurrent import RecurrentConfig
-from regard.layers.alignment import AdditiveAttention, DotAttention, Memory, NoAttention
 from regard.layers.dropout import Dropout
 from regard.layers.recurrent import LayerState, RecurrentEncoder, RecurrentStack
+from regard.layers.state_attention import AdditiveAttention, DotAttention, NoAttention, SourceMemory
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class RecurrentState:
     """
 
     layers: list[LayerState]  # of the decoder: (h,) or (h, c), each [R, d]
-    memory: Memory  # [B, S, d]
+    memory: SourceMemory  # [B, S, d]
     fed: Tensor | None  # [R, d] with input feeding: the features of the last step
 
     def select(self, rows: Tensor) -> "RecurrentState":
@@ -205,7 +205,7 @@ class Recurrent(nn.Module):
         fed = None if state.fed is None else features
         return features, replace(state, layers=layers, fed=fed)
 
-    def look(self, query: Tensor, memory: Memory) -> Tensor:
+    def look(self, query: Tensor, memory: SourceMemory) -> Tensor:
         """Contexts [R, d] of rows that share the memories of their sentences."""
         grouped = query.unflatten(0, (memory.values.size(0), -1))
         return self.attention(grouped, memory).flatten(0, 1)  # type: ignore[no-any-return]

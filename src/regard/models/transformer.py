@@ -13,10 +13,15 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from regard.configs.transformer import TransformerConfig
-from regard.layers.attention import MultiHeadAttention, Shared
+from regard.layers.attention import MultiHeadAttention, SharedKeysValues
 from regard.layers.dropout import Dropout
+from regard.layers.key_value_cache import (
+    KEY_MULTIPLE,
+    KeyValueCache,
+    reorder_sentences,
+    repeat_for_heads,
+)
 from regard.layers.masks import key_mask
-from regard.layers.past import MULTIPLE, Past, for_heads, rearranged
 from regard.layers.positions import Learned, Rotary, Sinusoidal
 from regard.layers.transformer import BlockSizes, DecoderBlock, EncoderBlock
 
@@ -46,16 +51,16 @@ class TransformerState:
     selections write in place: a state is used once.
     """
 
-    past: Past
+    cache: KeyValueCache
     memory: Tensor  # [layers, 2, B, h, S, d_k]: keys and values of the source
     memory_bias: Tensor  # [B, S]
 
     def select(self, rows: Tensor) -> "TransformerState":
         """The rows of a new search front, each continuing an old row."""
-        sentences = self.past.sentences(rows)
+        sentences = self.cache.sentences(rows)
         return TransformerState(
-            past=self.past.moved(rows, sentences),
-            memory=rearranged(self.memory, sentences),
+            cache=self.cache.reordered(rows, sentences),
+            memory=reorder_sentences(self.memory, sentences),
             memory_bias=self.memory_bias[sentences],
         )
 
@@ -170,7 +175,7 @@ class Transformer(nn.Module):
         features = self.encode(source, source_mask)
         (sentences, length), heads = source.shape, self.most_heads
         d_k = self.config.d_k
-        room = length + -length % MULTIPLE
+        room = length + -length % KEY_MULTIPLE
         memory = features.new_zeros(len(self.decoder), 2, sentences, heads, room, d_k)
         for block, (keys, values) in zip(self.decoder, memory[..., :length, :], strict=True):
             projected = block.cross_attention.project_memory(features)
@@ -182,7 +187,7 @@ class Transformer(nn.Module):
             memory.masked_fill_(~mask[:, None, :, None], 0)
         lowest = torch.finfo(memory.dtype).min
         return TransformerState(
-            past=Past.empty(len(self.decoder), sentences, heads, d_k, like=memory),
+            cache=KeyValueCache.empty(len(self.decoder), sentences, heads, d_k, like=memory),
             memory=memory,
             memory_bias=memory.new_zeros(mask.shape).masked_fill_(~mask, lowest),
         )
@@ -190,13 +195,13 @@ class Transformer(nn.Module):
     @torch.no_grad()
     def step(self, tokens: Tensor, state: TransformerState) -> tuple[Tensor, TransformerState]:
         """(y, s') = f(x, s): tokens [R] → logits [R, V] for what follows."""
-        x = self.embed(self.target_embedding, tokens[:, None], start=state.past.position)[:, 0]
-        rotation = self.rotation(state.past.position, 1, x)
-        past = state.past.longer()
-        width = past.bias.size(1)
-        bias = for_heads(state.memory_bias[:, None].expand(-1, width, -1), self.most_heads)
+        x = self.embed(self.target_embedding, tokens[:, None], start=state.cache.position)[:, 0]
+        rotation = self.rotation(state.cache.position, 1, x)
+        cache = state.cache.extended()
+        width = cache.bias.size(1)
+        bias = repeat_for_heads(state.memory_bias[:, None].expand(-1, width, -1), self.most_heads)
         for block, (seen, new), (keys, values) in zip(
-            self.decoder, past.layers(), state.memory.flatten(2, 3), strict=True
+            self.decoder, cache.layers(), state.memory.flatten(2, 3), strict=True
         ):
-            x = block.step(x, seen, new, Shared(keys, values, bias), rotation)
-        return self.output(self.decoder_norm(x)), replace(state, past=past)
+            x = block.step(x, seen, new, SharedKeysValues(keys, values, bias), rotation)
+        return self.output(self.decoder_norm(x)), replace(state, cache=cache)

@@ -9,7 +9,7 @@ import torch
 
 from regard.checkpoint import Run
 from regard.errors import RequestError
-from regard.inspect.maps import Labels, Maps, recorded_maps
+from regard.inspect.maps import MapLabels, Maps, recorded_maps
 from regard.machine.devices import choose_device
 from regard.text.tokenizer import Tokenizer
 from regard.text_tasks.filler import MASK, SEPARATOR, encode_masked
@@ -52,7 +52,7 @@ class Attender:
         seen = [self.tokenizer.specials.end, *ids[:-1]]  # as if the text began a document
         maps = self._maps(seen)
         word, words = words_of(self.tokenizer, ids)
-        labels = Labels(
+        labels = MapLabels(
             predicts=self.tokenizer.pieces(ids),
             predicts_word=word,
             read=self.tokenizer.pieces(seen),
@@ -71,7 +71,7 @@ class Attender:
             ids = [specials.start, *self.tokenizer.encode(text), specials.end]
         maps = self._maps(ids, segments)
         word, words = words_of(self.tokenizer, ids)
-        labels = Labels(source=self.tokenizer.pieces(ids), source_word=word, source_words=words)
+        labels = MapLabels(source=self.tokenizer.pieces(ids), source_word=word, source_words=words)
         return replace(maps, labels=labels)
 
     def _maps(self, ids: list[int], segments: list[int] | None = None) -> Maps:

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from regard.checkpoint import Run
-from regard.data.neighbours import count_neighbours
+from regard.data.cooccurrence import cooccurrence_vectors
 from regard.data.stream import Stream
 from regard.errors import RecipeError
 from regard.files import read_tensors
@@ -110,7 +110,7 @@ def take_counts(model: nn.Module, text: Stream, window: int) -> None:
     assert isinstance(model, Bert)  # the recipe has seen to it
     weight, bias = model.embedding.weight, model.output.bias
     vocabulary, width = weight.shape
-    vectors, occurrences = count_neighbours(text, vocabulary, width, window)
+    vectors, occurrences = cooccurrence_vectors(text, vocabulary, width, window)
     known = occurrences.to(weight.device) > 0
     strength = model.positions.table.pow(2).mean().sqrt() * width**0.5
     weight[known, : vectors.size(1)] = strength * vectors.to(weight)[known]

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from regard.data.sieve import Report
+from regard.data.pair_filter import FilterReport
 from regard.evaluate.validation import Validation
 from regard.training.loop import StepReport
 
@@ -23,8 +23,8 @@ class DataReady:
     train_pairs: int
     valid_pairs: int
     padding: float
-    train_report: Report | None
-    valid_report: Report | None
+    train_report: FilterReport | None
+    valid_report: FilterReport | None
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from regard.data.batches import Order
-from regard.data.stream import Memory
+from regard.data.stream import CarriedState
 from regard.evaluate.validation import HeldOut
 from regard.objectives import Loss
 from regard.training.loop import Examples
@@ -20,4 +20,4 @@ class Lesson:
     # (model, batch, label smoothing) → Loss
     objective: Callable[[Any, Any, float], Loss]
     held_out: HeldOut
-    memory: Memory | None = None
+    carried_state: CarriedState | None = None

@@ -15,7 +15,11 @@ class Log:
     def __init__(self, folder: Path, step: int, tensorboard: bool) -> None:
         self.path = folder / "log.jsonl"
         if self.path.exists():
-            kept = [line for line in self.path.read_bytes().split(b"\n") if happened(line, step)]
+            kept = [
+                line
+                for line in self.path.read_bytes().split(b"\n")
+                if is_before_checkpoint(line, step)
+            ]
             write_file(self.path, b"".join(line + b"\n" for line in kept))
         self.board = open_board(folder / "tensorboard", step) if tensorboard else None
 
@@ -28,7 +32,7 @@ class Log:
 
     def write(self, event: str, step: int, values: dict[str, Any]) -> None:
         # JSON has no NaN, so what is not finite becomes null.
-        finite = {name: None if burst(value) else value for name, value in values.items()}
+        finite = {name: None if is_not_finite(value) else value for name, value in values.items()}
         line = json.dumps({"event": event, "step": step, **finite}, ensure_ascii=False)
         try:
             with self.path.open("ab") as file:
@@ -44,11 +48,11 @@ class Log:
                     self.board.add_scalar(f"{event}/{name}", value, step)
 
 
-def burst(value: object) -> bool:
+def is_not_finite(value: object) -> bool:
     return isinstance(value, float) and not math.isfinite(value)
 
 
-def happened(line: bytes, step: int) -> bool:
+def is_before_checkpoint(line: bytes, step: int) -> bool:
     """Whether a line is part of the checkpoint of a step. A torn last line is not, nor is the
     average, which is made after the last checkpoint.
     """

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.data.batches import Indices, Order
-from regard.data.stream import Memory
+from regard.data.stream import CarriedState
 from regard.objectives import Loss
 from regard.recipe import TrainSection
 from regard.training.parallel import Gradients, whole
@@ -55,15 +55,15 @@ class StepReport:
 @dataclass
 class TrainingData:
     """Examples, the order in which they are met, who of a team meets which, and into how many
-    pieces a batch is cut where memory is short. With a memory, what was read is carried from each
-    batch to the next.
+    pieces a batch is cut where memory is short. With a carried state, what was read is
+    carried from each batch to the next.
     """
 
     examples: Examples
     batches: Order
     team: Team = ALONE
     pieces: int = 1
-    memory: Memory | None = None
+    carried_state: CarriedState | None = None
 
     def next(self, position: Position, count: int) -> tuple[list[Indices], Position]:
         """`count` batches from a position on, across the end of an epoch if need be."""
@@ -74,14 +74,14 @@ class TrainingData:
                 epoch, index = epoch + 1, 0
             result.append(self.batches.epoch(epoch)[index])
             index += 1
-        if self.memory is not None:
-            self.memory.forget_all_but(int(place) for rows in result for place in rows)
+        if self.carried_state is not None:
+            self.carried_state.forget_all_but(int(place) for rows in result for place in rows)
         return result, replace(position, epoch=epoch, index=index)
 
     def shares(self, batches: list[Indices]) -> list[Share]:
         """What this process computes of an update, one after another."""
         # What is carried stays with the process that has read it, so batches are split by rows.
-        shares = self.team.shares(batches, whole=self.memory is None)
+        shares = self.team.shares(batches, whole=self.carried_state is None)
         if self.pieces == 1:
             return shares
         return [each.part(i, self.pieces) for each in shares for i in range(self.pieces)]
@@ -98,10 +98,10 @@ class TrainingData:
 
     def carried(self, position: Position) -> dict[str, Tensor]:
         """What the batch at a position goes on from; gathered by all processes of a team."""
-        if self.memory is None:
+        if self.carried_state is None:
             return {}
         rows = self.next(position, 1)[0][0]
-        table = self.memory.table(rows[self.team.rank :: self.team.size].tolist())
+        table = self.carried_state.table(rows[self.team.rank :: self.team.size].tolist())
         return self.team.gathered(table)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Generator
 from regard import objectives
 from regard.checkpoint import Run
 from regard.data.masked import MaskedExamples, Masking
-from regard.data.stream import Windows
+from regard.data.stream import WindowBatches
 from regard.errors import RecipeError
 from regard.evaluate.masked import HeldOutMasked
 from regard.models import BertConfig
@@ -29,7 +29,9 @@ def masked_lesson(run: Run, recipe: Recipe) -> Generator[Event, None, Lesson]:
     require(valid, content + 1, data, "valid")
     masking = Masking.of(tokenizer, data.masked_share, data.whole_words)
     hidden = masking.count(content)
-    batches = Windows(len(train), content, recipe.train.batch_tokens, recipe.seed, hidden=hidden)
+    batches = WindowBatches(
+        len(train), content, recipe.train.batch_tokens, recipe.seed, hidden=hidden
+    )
     yield ExamplesReady(len(train), len(valid), "tokens", batches.padding())
     return Lesson(
         inputs=len(tokenizer),

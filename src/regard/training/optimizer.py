@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.recipe import TrainSection
-from regard.training.parallel import spread_like
+from regard.training.parallel import distribute_like
 
 
 def build_optimizer(model: nn.Module, train: TrainSection) -> torch.optim.Optimizer:
@@ -44,7 +44,7 @@ def load_optimizer(
         parameter = parameters[name]
         # A copy, since the tensors of a file are a view of it; the count of updates is one number.
         optimizer.state[parameter][kind] = (
-            spread_like(tensor, parameter)
+            distribute_like(tensor, parameter)
             if tensor.dim()
             else tensor.to(parameter.device, copy=True)
         )
@@ -66,4 +66,4 @@ class MovingAverage:
     @torch.no_grad()
     def load(self, tensors: Mapping[str, Tensor]) -> None:
         for name, weight in self.weights.items():
-            weight.copy_(spread_like(tensors[name], weight))
+            weight.copy_(distribute_like(tensors[name], weight))

@@ -79,7 +79,7 @@ def own(tensor: Tensor) -> Tensor:
     return tensor.to_local() if isinstance(tensor, DTensor) else tensor
 
 
-def spread_like(tensor: Tensor, like: Tensor) -> Tensor:
+def distribute_like(tensor: Tensor, like: Tensor) -> Tensor:
     """A copy on the device of another tensor, and in pieces where that one is."""
     tensor = tensor.to(like.device, copy=True)
     if isinstance(like, DTensor):
@@ -91,4 +91,4 @@ def spread_like(tensor: Tensor, like: Tensor) -> Tensor:
 @torch.no_grad()
 def copy_weights(model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
     for name, parameter in model.named_parameters():
-        parameter.copy_(spread_like(tensors[name], parameter))
+        parameter.copy_(distribute_like(tensors[name], parameter))

@@ -10,7 +10,7 @@ from regard.checkpoint import Run
 from regard.data import phrasebook
 from regard.data.corpus import Pair, held_out, language_codes, read_pairs
 from regard.data.ids import IdPairs, write_ids
-from regard.data.sieve import Report, Sieve
+from regard.data.pair_filter import FilterReport, PairFilter
 from regard.errors import DataError, RecipeError, RunError
 from regard.files import write_file
 from regard.recipe import DataSection, Recipe
@@ -142,7 +142,9 @@ def learn_tokenizers(recipe: Recipe, split: Split) -> Tokenizers:
     )
 
 
-def encode_pairs(run: Run, recipe: Recipe, split: Split, tokenizers: Tokenizers) -> list[Report]:
+def encode_pairs(
+    run: Run, recipe: Recipe, split: Split, tokenizers: Tokenizers
+) -> list[FilterReport]:
     """Both parts to ids on disk, and some validation texts beside them."""
     folder = run.training / "data"
     limits = bounds(recipe)
@@ -176,14 +178,14 @@ def bounds(recipe: Recipe) -> DataSection:
 
 def fitting(pairs: Iterable[Pair], tokenizers: Tokenizers, limits: DataSection) -> Iterator[Pair]:
     """Those whose ids were kept: a line of a megabyte must not be translated either."""
-    sieve = Sieve(limits.max_length, limits.max_ratio)
+    pair_filter = PairFilter(limits.max_length, limits.max_ratio)
     for pair in pairs:
-        if not sieve.too_long_to_encode(pair):
+        if not pair_filter.too_long_to_encode(pair):
             lengths = (
                 len(tokenizers.source.encode(pair.source)) + 1,
                 len(tokenizers.target.encode(pair.target)) + 1,
             )
-            if sieve.keeps(pair, *lengths):
+            if pair_filter.keeps(pair, *lengths):
                 yield pair
 
 

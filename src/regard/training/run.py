@@ -216,7 +216,9 @@ def train_prepared(
         raise RunError(f"{run.folder}: finished and without checkpoints; choose another --out")
     dtype = devices.choose_precision(recipe.train.precision, device)
     objective = objective_for(recipe, device, dtype, lesson.objective)
-    data = TrainingData(lesson.examples, lesson.batches, members, memory=lesson.memory)
+    data = TrainingData(
+        lesson.examples, lesson.batches, members, carried_state=lesson.carried_state
+    )
     data.pieces = pieces_that_fit(state.model, objective, data)
     changed = state.go_on_under(conditions(device, dtype, data))
     yield from (Note(sentence, warning=True) for sentence in (*damaged, *changed))
@@ -229,8 +231,8 @@ def train_prepared(
         steps, accumulate = recipe.train.steps, recipe.train.accumulate
         expected = estimate(state.model, objective, data, steps, accumulate, dtype)
         yield replace(expected, vocabulary=max(lesson.inputs, lesson.outputs))
-    if data.memory is not None:
-        data.memory.load(state.carried)  # trials have left something else
+    if data.carried_state is not None:
+        data.carried_state.load(state.carried)  # trials have left something else
     tensorboard = recipe.train.tensorboard
     log = Log(run.folder, state.step, tensorboard) if members.leads else None
     with log or nullcontext():

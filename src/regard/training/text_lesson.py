@@ -6,7 +6,7 @@ from typing import Literal
 
 from regard import objectives
 from regard.checkpoint import Run
-from regard.data.stream import Memory, Stream, TextExamples, Windows, write_stream
+from regard.data.stream import CarriedState, Stream, TextExamples, WindowBatches, write_stream
 from regard.data.texts import after, count_characters, paragraphs, read_documents, up_to
 from regard.errors import DataError, RecipeError
 from regard.evaluate.running_text import HeldOutText
@@ -46,20 +46,20 @@ def text_lesson(run: Run, recipe: Recipe) -> Generator[Event, None, Lesson]:
     tokenizer, train, valid = yield from streams(run, recipe, verbatim=True)
     context = recipe.data.context
     carrying = isinstance(recipe.model, RecurrentLanguageModelConfig)
-    memory = Memory() if carrying else None
+    carried_state = CarriedState() if carrying else None
     require(train, context + 1, recipe.data, "train")
     require(valid, 2, recipe.data, "valid")
-    batches = Windows(len(train), context, recipe.train.batch_tokens, recipe.seed, carrying)
+    batches = WindowBatches(len(train), context, recipe.train.batch_tokens, recipe.seed, carrying)
     yield ExamplesReady(len(train), len(valid), "tokens", batches.padding())
     sampled = recipe.train.eval_sentences > 0 and recipe.data.direction == "forward"
     return Lesson(
         inputs=len(tokenizer),
         outputs=len(tokenizer),
-        examples=TextExamples(train, context, memory),
+        examples=TextExamples(train, context, carried_state),
         batches=batches,
         objective=objectives.next_token_carried if carrying else objectives.next_token,
         held_out=HeldOutText(valid, tokenizer, context, carrying, sampled),
-        memory=memory,
+        carried_state=carried_state,
     )
 
 

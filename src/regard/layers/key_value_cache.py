@@ -10,14 +10,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from regard.layers.attention import Shared
+from regard.layers.attention import SharedKeysValues
 
-# Steps attend to a multiple of this many keys; see `Shared`.
-MULTIPLE = 16
+# Steps attend to a multiple of this many keys; see `SharedKeysValues`.
+KEY_MULTIPLE = 16
 
 
 @dataclass(frozen=True)
-class Past:
+class KeyValueCache:
     """R rows: the hypotheses of B sentences, adjacent, W each.
 
     The rows of a sentence share its entries, to which each step adds one a row, and `bias` keeps a
@@ -31,17 +31,19 @@ class Past:
     position: int = 0  # tokens so far
 
     @classmethod
-    def empty(cls, num_layers: int, sentences: int, heads: int, d_k: int, like: Tensor) -> "Past":
+    def empty(
+        cls, num_layers: int, sentences: int, heads: int, d_k: int, like: Tensor
+    ) -> "KeyValueCache":
         """Before the first token, one row a sentence, in the type of `like`."""
         lowest = torch.finfo(like.dtype).min
         return cls(
-            entries=like.new_zeros(num_layers, 2, sentences, heads, MULTIPLE, d_k),
-            bias=like.new_full((sentences, 1, MULTIPLE), lowest),
+            entries=like.new_zeros(num_layers, 2, sentences, heads, KEY_MULTIPLE, d_k),
+            bias=like.new_full((sentences, 1, KEY_MULTIPLE), lowest),
         )
 
-    def select(self, rows: Tensor) -> "Past":
+    def select(self, rows: Tensor) -> "KeyValueCache":
         """The rows of a new search front, each continuing an old row."""
-        return self.moved(rows, self.sentences(rows))
+        return self.reordered(rows, self.sentences(rows))
 
     def sentences(self, rows: Tensor) -> Tensor:
         """The sentences of these rows; where unlike numbers of rows are left, one for each row."""
@@ -49,34 +51,34 @@ class Past:
         kept, counts = torch.unique_consecutive(rows // width, return_counts=True)
         return kept if bool((counts == counts[0]).all()) else rows // width
 
-    def moved(self, rows: Tensor, sentences: Tensor) -> "Past":
+    def reordered(self, rows: Tensor, sentences: Tensor) -> "KeyValueCache":
         """What `select` gives, for who needs the sentences of the rows too."""
         return replace(
             self,
-            entries=rearranged(self.entries, sentences),
+            entries=reorder_sentences(self.entries, sentences),
             bias=self.bias.flatten(0, 1)[rows].view(len(sentences), -1, self.bias.size(2)),
         )
 
-    def longer(self) -> "Past":
+    def extended(self) -> "KeyValueCache":
         """One more token: an entry for each row, yet to be written, that only its row sees."""
-        past = self.with_room()
-        length = past.length + past.bias.size(1)
-        past.bias[:, :, past.length : length].diagonal(dim1=1, dim2=2).zero_()
-        return replace(past, length=length, position=past.position + 1)
+        cache = self.with_room()
+        length = cache.length + cache.bias.size(1)
+        cache.bias[:, :, cache.length : length].diagonal(dim1=1, dim2=2).zero_()
+        return replace(cache, length=length, position=cache.position + 1)
 
-    def layers(self) -> Iterator[tuple[Shared, Tensor]]:
+    def layers(self) -> Iterator[tuple[SharedKeysValues, Tensor]]:
         """For each layer what its rows attend to, and the newest entries in it, to be written:
         [2, B, h, W, d_k].
         """
-        seen = self.length + -self.length % MULTIPLE
-        bias = for_heads(self.bias[:, :, :seen], self.entries.size(3))
+        seen = self.length + -self.length % KEY_MULTIPLE
+        bias = repeat_for_heads(self.bias[:, :, :seen], self.entries.size(3))
         newest = self.entries[..., self.length - self.bias.size(1) : self.length, :]
         for (keys, values), new in zip(
             self.entries[..., :seen, :].flatten(2, 3), newest, strict=True
         ):
-            yield Shared(keys, values, bias, self.position - 1), new
+            yield SharedKeysValues(keys, values, bias, self.position - 1), new
 
-    def with_room(self) -> "Past":
+    def with_room(self) -> "KeyValueCache":
         """Room for one more entry a row: without the entries that no row descends from, if these
         are half of all, or else in a larger store.
         """
@@ -87,8 +89,8 @@ class Past:
         most = int(used.sum(1).max())
         if 2 * most <= self.length and most + width <= capacity:
             order = used.byte().argsort(dim=1, descending=True, stable=True)
-            return self.with_entries(order[:, :most])
-        more = max(capacity, MULTIPLE * width)
+            return self.compacted(order[:, :most])
+        more = max(capacity, KEY_MULTIPLE * width)
         lowest = torch.finfo(self.entries.dtype).min
         return replace(
             self,
@@ -96,7 +98,7 @@ class Past:
             bias=F.pad(self.bias, (0, more), value=lowest),
         )
 
-    def with_entries(self, entries: Tensor) -> "Past":
+    def compacted(self, entries: Tensor) -> "KeyValueCache":
         """Only these entries of each sentence, [B, length]."""
         _, _, sentences, heads, capacity, _ = self.entries.shape
         length = entries.size(1)
@@ -110,7 +112,7 @@ class Past:
         return replace(self, bias=bias, length=length)
 
 
-def rearranged(stored: Tensor, sentences: Tensor) -> Tensor:
+def reorder_sentences(stored: Tensor, sentences: Tensor) -> Tensor:
     """[layers, 2, B, …] with sentence `sentences[i]` at place i; what is at its place stays."""
     count = len(sentences)
     if count > stored.size(2):
@@ -122,6 +124,6 @@ def rearranged(stored: Tensor, sentences: Tensor) -> Tensor:
     return stored[:, :, :count]
 
 
-def for_heads(bias: Tensor, heads: int) -> Tensor:
+def repeat_for_heads(bias: Tensor, heads: int) -> Tensor:
     """[B, W, K] → [B * h, W, K]"""
     return bias.repeat_interleave(heads, 0)

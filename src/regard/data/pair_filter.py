@@ -29,7 +29,7 @@ class Dropped:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class FilterReport:
     """What became of a corpus."""
 
     total: int
@@ -55,7 +55,7 @@ class Report:
 
 
 @dataclass(slots=True)
-class Sieve:
+class PairFilter:
     """Lengths are in pieces and count the end mark: no row of a batch exceeds `max_length`."""
 
     max_length: int
@@ -74,12 +74,12 @@ class Sieve:
     def drop_too_long(self, pair: Pair) -> None:
         self._count(pair, "too long")
 
-    def report(self) -> Report:
+    def report(self) -> FilterReport:
         dropped = tuple(
             Dropped(reason, count, tuple(self._places[reason]))
             for reason, count in sorted(self._counts.items(), key=lambda entry: -entry[1])
         )
-        return Report(self.total, self.total - sum(self._counts.values()), dropped)
+        return FilterReport(self.total, self.total - sum(self._counts.values()), dropped)
 
     def _reason(self, source_length: int, target_length: int) -> str | None:
         shorter, longer = sorted((source_length, target_length))

@@ -24,12 +24,14 @@ COLUMNS = 8000
 SMOOTHING = 0.75
 
 
-class Counted(NamedTuple):
+class CooccurrenceVectors(NamedTuple):
     vectors: Tensor  # [V, width or less], rows of length one, zero for pieces that do not occur
     occurrences: Tensor  # [V]
 
 
-def count_neighbours(stream: Stream, vocabulary: int, width: int, window: int) -> Counted:
+def cooccurrence_vectors(
+    stream: Stream, vocabulary: int, width: int, window: int
+) -> CooccurrenceVectors:
     """Vectors of every piece from its neighbours up to `window` tokens away."""
     occurrences = torch.zeros(vocabulary, dtype=torch.int64)
     for part in slices_of(stream):
@@ -44,7 +46,7 @@ def count_neighbours(stream: Stream, vocabulary: int, width: int, window: int) -
                 column = place[neighbour]
                 cells = (piece * len(columns) + column)[column >= 0]
                 table.index_add_(0, cells, torch.ones(len(cells)))
-    return Counted(shortened(table.view(vocabulary, -1), width), occurrences)
+    return CooccurrenceVectors(ppmi_vectors(table.view(vocabulary, -1), width), occurrences)
 
 
 def slices_of(stream: Stream) -> Iterator[Tensor]:
@@ -58,7 +60,7 @@ def slices_of(stream: Stream) -> Iterator[Tensor]:
         yield torch.from_numpy(stream.window(int(start), SLICE_TOKENS))
 
 
-def shortened(table: Tensor, width: int) -> Tensor:
+def ppmi_vectors(table: Tensor, width: int) -> Tensor:
     """Positive pointwise mutual information of counts [V, C], as rows [V, min(V, C, width)] of
     length one, without what all pieces have in common. The table is used up.
     """

@@ -11,15 +11,15 @@ from torch import Tensor, nn
 from regard.layers.attention import Replacement, replace_heads
 
 
-class Memory(NamedTuple):
+class SourceMemory(NamedTuple):
     """The source as attention sees it, made once for each sentence."""
 
     keys: Tensor  # [B, S, d], what questions are compared with
     values: Tensor  # [B, S, d], the encoder's states h_j
     bias: Tensor  # [B, 1, S], added to scores: 0 at real positions, the lowest number at padding
 
-    def select(self, sentences: Tensor) -> "Memory":
-        return Memory(self.keys[sentences], self.values[sentences], self.bias[sentences])
+    def select(self, sentences: Tensor) -> "SourceMemory":
+        return SourceMemory(self.keys[sentences], self.values[sentences], self.bias[sentences])
 
 
 class StateAttention(nn.Module):
@@ -33,7 +33,7 @@ class StateAttention(nn.Module):
         # The only head, switched off for as long as inspect.heads wants it to be.
         self.replaced: tuple[Replacement, ...] = ()
 
-    def mean(self, scores: Tensor, memory: Memory) -> Tensor:
+    def mean(self, scores: Tensor, memory: SourceMemory) -> Tensor:
         """e [B, Q, S] → contexts [B, Q, d]"""
         weights = (scores + memory.bias).softmax(dim=-1)
         if self.record is not None:
@@ -58,10 +58,10 @@ class AdditiveAttention(StateAttention):
         self.key_projection = nn.Linear(d_model, d_model)
         self.score = nn.Linear(d_model, 1, bias=False)
 
-    def remember(self, states: Tensor, mask: Tensor, last: Tensor) -> Memory:
-        return Memory(self.key_projection(states), states, padding_bias(mask, states))
+    def remember(self, states: Tensor, mask: Tensor, last: Tensor) -> SourceMemory:
+        return SourceMemory(self.key_projection(states), states, padding_bias(mask, states))
 
-    def forward(self, query: Tensor, memory: Memory) -> Tensor:
+    def forward(self, query: Tensor, memory: SourceMemory) -> Tensor:
         question = self.query_projection(query)[:, :, None]
         mixed = (question + memory.keys[:, None]).tanh()  # [B, Q, S, d]
         return self.mean(mixed @ self.score.weight[0], memory)
@@ -70,10 +70,10 @@ class AdditiveAttention(StateAttention):
 class DotAttention(StateAttention):
     """e_ij = s_i · h_j, which needs no weights of its own (Luong et al. 2015, "dot")."""
 
-    def remember(self, states: Tensor, mask: Tensor, last: Tensor) -> Memory:
-        return Memory(states, states, padding_bias(mask, states))
+    def remember(self, states: Tensor, mask: Tensor, last: Tensor) -> SourceMemory:
+        return SourceMemory(states, states, padding_bias(mask, states))
 
-    def forward(self, query: Tensor, memory: Memory) -> Tensor:
+    def forward(self, query: Tensor, memory: SourceMemory) -> Tensor:
         return self.mean(query @ memory.keys.transpose(1, 2), memory)
 
 
@@ -82,11 +82,11 @@ class NoAttention(nn.Module):
     position, so there is nothing to choose.
     """
 
-    def remember(self, states: Tensor, mask: Tensor, last: Tensor) -> Memory:
+    def remember(self, states: Tensor, mask: Tensor, last: Tensor) -> SourceMemory:
         only = last[:, None]
-        return Memory(only, only, only.new_zeros(len(last), 1, 1))
+        return SourceMemory(only, only, only.new_zeros(len(last), 1, 1))
 
-    def forward(self, query: Tensor, memory: Memory) -> Tensor:
+    def forward(self, query: Tensor, memory: SourceMemory) -> Tensor:
         return memory.values.expand(-1, query.size(1), -1)
 
 
