@@ -13,9 +13,9 @@ import pytest
 
 from regard import machine
 from regard.checkpoint import Run
-from regard.files import digest
 from regard.recipe import Recipe, override, parse
 from regard.training.run import train
+from regard.weights import digest
 
 WORDS = ("nul", "ein", "dua", "tri", "kva", "kin", "ses", "sep", "ok", "nau")
 
