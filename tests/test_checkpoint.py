@@ -25,12 +25,13 @@ from safetensors.torch import save
 from torch import Tensor
 
 from regard import files
-from regard.checkpoint import Run, Tokenizers, weights
+from regard.checkpoint import Run, Tokenizers
 from regard.errors import RunError
-from regard.files import read_tensors, write_file, write_tensors
+from regard.files import write_file
 from regard.models import build
 from regard.recipe import Recipe, parse
 from regard.text.tokenizer import Tokenizer
+from regard.weights import read_tensors, weights, write_tensors
 
 # Tasks and models that between them use all layers.
 SIZED = """

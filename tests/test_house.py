@@ -39,14 +39,15 @@ MAY_IMPORT: dict[str, set[str]] = {
     "decode": {"hypothesis"},
     "recipe": {"models"},
     "files": set(),
-    "checkpoint": {"files", "recipe", "text", "models"},
+    "weights": {"files"},
+    "checkpoint": {"files", "weights", "recipe", "text", "models"},
     "work": {"recipe", "models"},
     "plan": {"devices", "checkpoint", "recipe", "models", "work"},
     "evaluate": {"decode", "data", "objectives", "text", "inspect"},
     "search": {"decode", "text"},
     "engines": {
         *("checkpoint", "files", "search", "hypothesis", "decode", "text", "data", "inspect"),
-        "recipe",
+        *("recipe", "weights"),
     },
     "tasks": {
         *("engines", "machine", "checkpoint", "search", "hypothesis", "decode", "text", "data"),
@@ -69,7 +70,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "studio": {
         *("tasks", "text_tasks", "engines", "inspect", "checkpoint", "search", "hypothesis"),
-        *("decode", "text", "data", "training"),
+        *("decode", "text", "data", "training", "weights"),
     },
     "__main__": {"cli"},
 }

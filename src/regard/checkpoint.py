@@ -29,17 +29,11 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from regard.errors import RegardError, RunError
-from regard.files import (
-    HEADER_BYTES,
-    SCRATCH,
-    read_tensors,
-    take_lock,
-    write_file,
-    write_tensors,
-)
+from regard.files import HEADER_BYTES, SCRATCH, take_lock, write_file
 from regard.models import Model, build
 from regard.recipe import Recipe, read, to_toml
 from regard.text.tokenizer import Tokenizers
+from regard.weights import load_weights, read_tensors, write_tensors
 
 # The commands that use a run, by its task.
 COMMANDS = {
@@ -59,34 +53,6 @@ COMMANDS = {
 # A language model that reads from the end cannot go on with a text.
 COMMANDS_BACKWARD = ("regard score {run} < text.txt", "regard embed {run} < text.txt")
 FORMAT = 1
-
-
-def weights(model: nn.Module) -> dict[str, Tensor]:
-    """Parameters by name; tied ones once."""
-    return {name: parameter.detach() for name, parameter in model.named_parameters()}
-
-
-def check_weights(model: nn.Module, tensors: Mapping[str, Tensor], where: Path | str) -> None:
-    """Exactly the parameters of a model are accepted; anything else is refused."""
-    expected = dict(model.named_parameters())
-    if missing := sorted(expected.keys() ^ tensors.keys()):
-        raise RunError(f"{where}: not the weights of this model (differs in {missing[0]})")
-    for name, parameter in expected.items():
-        tensor = tensors[name]
-        if tensor.shape != parameter.shape or tensor.dtype != torch.float32:
-            raise RunError(
-                f"{where}: {name} is {tuple(tensor.shape)} of {tensor.dtype}, "
-                f"the model has {tuple(parameter.shape)} of float32"
-            )
-        if not bool(torch.isfinite(tensor).all()):
-            raise RunError(f"{where}: {name} holds numbers that are not finite")
-
-
-@torch.no_grad()
-def load_weights(model: nn.Module, tensors: Mapping[str, Tensor], where: Path | str) -> None:
-    check_weights(model, tensors, where)
-    for name, parameter in model.named_parameters():
-        parameter.copy_(tensors[name])
 
 
 DRAWING = {

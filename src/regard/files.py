@@ -1,7 +1,8 @@
-"""Files that are whole or not there, and tensors that know their own checksum.
+"""Files that are whole or not there, and arrays that know their own checksum.
 
 A file is written under a temporary name, flushed to the disk and renamed, so that a name always
-means a whole file. Tensors carry a checksum of their content in their header.
+means a whole file. Arrays carry a checksum of their content in the header of their file. Nothing
+here loads PyTorch; `regard.weights` has the same for its tensors.
 """
 
 import hashlib
@@ -12,15 +13,21 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
+from typing import Any
 
-import torch
+import numpy as np
+import numpy.typing as npt
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
-from torch import Tensor
+from safetensors.numpy import save_file
 
 from regard.errors import RunError
 
 HEADER_BYTES = 4 << 20
+# The types of numbers, by their names in a file, that both numpy and PyTorch have.
+TYPES = {
+    *("F16", "F32", "F64", "C64", "BOOL"),
+    *("I8", "I16", "I32", "I64", "U8", "U16", "U32", "U64"),
+}
 SCRATCH = ".writing-"
 # How often a lock may be removed under the hands of who takes it.
 ATTEMPTS = 100
@@ -95,39 +102,52 @@ def take_lock(path: Path) -> AbstractContextManager[object]:
     raise BlockingIOError
 
 
-def digest(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> str:
+def digest(arrays: Mapping[str, npt.NDArray[Any]], metadata: Mapping[str, str]) -> str:
     """SHA-256 over names, types, shapes and contents, in a fixed order."""
     result = hashlib.sha256(json.dumps(sorted(metadata.items())).encode())
-    for name in sorted(tensors):
-        tensor = tensors[name].detach().contiguous()
-        result.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
-        result.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
+    for name in sorted(arrays):
+        array = in_order(arrays[name])
+        # PyTorch's name of the type, since PyTorch made the first of these files.
+        result.update(f"{name} torch.{array.dtype.name} {array.shape}\n".encode())
+        result.update(array.reshape(-1).view(np.uint8).data)
     return result.hexdigest()
 
 
-def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> None:
+def in_order(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The array with its numbers side by side in memory; a single number stays without a shape."""
+    return np.asarray(array, order="C")
+
+
+def write_arrays(
+    path: Path, arrays: Mapping[str, npt.NDArray[Any]], metadata: Mapping[str, str]
+) -> None:
     """A safetensors file that knows its own checksum."""
-    data = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    data = {name: in_order(array) for name, array in arrays.items()}
     with replacing(path) as temporary:
         # Under one key, since safetensors writes several in random order: like runs, like bytes.
         text = json.dumps({**metadata, "sha256": digest(data, metadata)}, sort_keys=True)
         save_file(data, temporary, {"regard": text})
 
 
-def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """Tensors and metadata, checked against the checksum; anything else is a one-line RunError."""
+def read_arrays(path: Path) -> tuple[dict[str, npt.NDArray[Any]], dict[str, str]]:
+    """Arrays and metadata, checked against the checksum; anything else is a one-line RunError."""
     try:
         with path.open("rb") as file:
             header = int.from_bytes(file.read(8), "little")
         if header > HEADER_BYTES:
             raise RunError(f"{path}: damaged or not a safetensors file (header of {header} bytes)")
-        with safe_open(path, framework="pt") as file:
+        with safe_open(path, framework="numpy") as file:
             metadata = json.loads((file.metadata() or {}).get("regard", "{}"))
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            arrays = {}
+            for name in file.keys():  # noqa: SIM118
+                kind = file.get_slice(name).get_dtype()
+                if kind not in TYPES:
+                    raise ValueError(f"{name} is of the unknown type {kind}")
+                arrays[name] = file.get_tensor(name)
     except OSError as error:
         raise RunError(f"{path}: cannot be read ({error.strerror or error})") from None
     except (SafetensorError, ValueError, RecursionError) as error:
         raise RunError(f"{path}: damaged or not a safetensors file ({error})") from None
-    if not isinstance(metadata, dict) or metadata.pop("sha256", "") != digest(tensors, metadata):
+    if not isinstance(metadata, dict) or metadata.pop("sha256", "") != digest(arrays, metadata):
         raise RunError(f"{path}: damaged, its content does not match its checksum")
-    return tensors, metadata
+    return arrays, metadata

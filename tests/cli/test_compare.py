@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from regard.checkpoint import Run, weights
+from regard.checkpoint import Run
 from regard.cli import main
 from regard.models import build
 from regard.recipe import Recipe, parse
 from regard.text.tokenizer import Tokenizer, Tokenizers
+from regard.weights import weights
 
 WORDS = {"one": "un", "two": "deux", "three": "trois", "four": "quatre", "five": "cinq"}
 RECURRENT = {"kind": "recurrent", "d_model": 16, "dropout": 0.0}

@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from regard.checkpoint import Run, weights
+from regard.checkpoint import Run
 from regard.cli import main
 from regard.models import build
 from regard.recipe import parse
 from regard.text.tokenizer import Tokenizer, Tokenizers
+from regard.weights import weights
 
 ctranslate2 = pytest.importorskip("ctranslate2", reason="needs the extra `fast`")
 

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from regard.checkpoint import Run, weights
+from regard.checkpoint import Run
 from regard.cli import main
 from regard.models import TransformerConfig, build
 from regard.recipe import Recipe, parse
 from regard.text.tokenizer import Tokenizer, Tokenizers
+from regard.weights import weights
 
 WORDS = {"one": "un", "two": "deux", "three": "trois", "four": "quatre", "<b>&": "</script>"}
 TEXT = "one two three"

@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch import nn
 
-from regard.checkpoint import Run, weights
+from regard.checkpoint import Run
 from regard.engines import Stopped, conversion, never
 from regard.engines.native import Native
 from regard.errors import RequestError, RunError
@@ -22,6 +22,7 @@ from regard.recipe import parse
 from regard.search import Search
 from regard.tasks import Translator
 from regard.text.tokenizer import END, PAD, START, UNKNOWN, Tokenizer, Tokenizers
+from regard.weights import weights
 
 pytest.importorskip("ctranslate2", reason="needs the extra `fast`")
 from regard.engines.ctranslate2 import CTranslate2, fingerprint

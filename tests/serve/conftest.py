@@ -12,7 +12,7 @@ import pytest
 import torch
 import uvicorn
 
-from regard.checkpoint import Run, weights
+from regard.checkpoint import Run
 from regard.models import build as build_model
 from regard.recipe import parse
 from regard.serve import server
@@ -24,6 +24,7 @@ from regard.serve.server import Settings, bound, build_service, configuration
 from regard.serve.service import Service
 from regard.tasks import Translator
 from regard.text.tokenizer import END, Tokenizer, Tokenizers
+from regard.weights import weights
 
 LETTERS = ["the cat sleeps. a dog eats the bone, we like big red apples! jo quiz vex?"]
 

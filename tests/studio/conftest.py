@@ -15,7 +15,7 @@ import torch
 import uvicorn
 from torch import nn
 
-from regard.checkpoint import Run, weights
+from regard.checkpoint import Run
 from regard.cli.heads import measured
 from regard.data.batch import batch_pairs
 from regard.models import build
@@ -23,6 +23,7 @@ from regard.recipe import parse
 from regard.studio.runs import OpenRun
 from regard.studio.server import build_app
 from regard.text.tokenizer import END, PAD, Tokenizer, Tokenizers
+from regard.weights import weights
 
 WORDS = ("nul", "ein", "dua", "tri", "kva", "kin", "ses", "sep", "ok", "nau")
 MODELS: dict[str, dict[str, Any]] = {

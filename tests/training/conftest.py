@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from regard.checkpoint import Run
-from regard.files import digest
 from regard.machine import memory
 from regard.recipe import Recipe, override, parse
 from regard.training.run import train
+from regard.weights import digest
 
 WORDS = ("nul", "ein", "dua", "tri", "kva", "kin", "ses", "sep", "ok", "nau")
 

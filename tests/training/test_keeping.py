@@ -12,12 +12,12 @@ import torch
 from regard.checkpoint import Run
 from regard.errors import RunError
 from regard.evaluate.validation import Validation
-from regard.files import digest, read_tensors
 from regard.recipe import Recipe
 from regard.training import card, judge
 from regard.training.events import Event, Finished, Note, Resumed
 from regard.training.loop import StepReport
 from regard.training.run import train, training_run
+from regard.weights import digest, read_tensors
 
 Tiny = Callable[..., Recipe]
 LogOf = Callable[[Path, str], list[dict[str, Any]]]

@@ -17,7 +17,6 @@ from regard.cli import main
 from regard.data.cooccurrence import cooccurrence_vectors
 from regard.data.stream import Stream
 from regard.errors import DataError, RecipeError, RequestError
-from regard.files import read_tensors
 from regard.recipe import Recipe, override, parse
 from regard.text_tasks.embedder import Embedder
 from regard.text_tasks.filler import Filler
@@ -25,6 +24,7 @@ from regard.text_tasks.labelling import Classifier, Tagger
 from regard.training.events import Note
 from regard.training.loop import StepReport
 from regard.training.run import train, training_run
+from regard.weights import read_tensors
 
 Outcome = Callable[[Path], dict[str, Any]]
 

@@ -15,13 +15,13 @@ import torch
 
 from regard import objectives
 from regard.checkpoint import Run
-from regard.files import read_tensors
 from regard.machine import devices
 from regard.recipe import Recipe
 from regard.training import updates
 from regard.training.events import Event, Finished, Interrupted, Note, Resumed, Saved
 from regard.training.loop import StepReport
 from regard.training.run import train, training_run
+from regard.weights import read_tensors
 
 Outcome = Callable[[Path], dict[str, Any]]
 Tiny = Callable[..., Recipe]

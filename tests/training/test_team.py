@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 
 from regard.checkpoint import Run
 from regard.errors import RunError
-from regard.files import read_tensors
 from regard.recipe import Recipe
 from regard.training import team
 from regard.training.events import Estimate, Interrupted, Resumed
 from regard.training.loop import StepReport
 from regard.training.run import train, training_run
 from regard.training.team import Share, Team
+from regard.weights import read_tensors
 
 Tiny = Callable[..., Recipe]
 LogOf = Callable[[Path, str], list[dict[str, Any]]]

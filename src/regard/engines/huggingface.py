@@ -16,7 +16,7 @@ from safetensors import SafetensorError
 from safetensors.torch import save_file
 from torch import Tensor
 
-from regard.checkpoint import Run, weights
+from regard.checkpoint import Run
 from regard.engines import settings as theirs
 from regard.engines.folders import new_folder
 from regard.engines.renaming import stream_order, to_ours, to_theirs
@@ -27,6 +27,7 @@ from regard.errors import RequestError, RunError
 from regard.files import UMASK
 from regard.recipe import Recipe, parse
 from regard.text.tokenizer import Tokenizers
+from regard.weights import weights
 
 TASKS = {
     "marian": "translation",

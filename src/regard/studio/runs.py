@@ -155,7 +155,8 @@ def load(folder: Path, task: str, step: int) -> Any:
     """The task of a run, with the weights of a step."""
     found = load_task(folder, task)
     if step:
-        from regard.checkpoint import Run, load_weights
+        from regard.checkpoint import Run
+        from regard.weights import load_weights
 
         run = Run.open(folder)
         path = run.checkpoint_path(step)

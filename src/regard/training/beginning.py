@@ -11,11 +11,11 @@ from regard.checkpoint import Run
 from regard.data.cooccurrence import cooccurrence_vectors
 from regard.data.stream import Stream
 from regard.errors import RecipeError
-from regard.files import read_tensors
 from regard.models import Bert
 from regard.recipe import MODELS, Recipe, parse
 from regard.text.tokenizer import Tokenizer
 from regard.text.vectors import read_vectors
+from regard.weights import read_tensors
 
 # What belongs to a task and not to what was learned of the language.
 OWN = ("output.", "pooler.", "relation.", "head.", "head_norm.")

@@ -9,13 +9,13 @@ from torch import Tensor
 
 from regard.errors import RunError
 from regard.evaluate.pairs import HeldOutPairs
-from regard.files import read_tensors
 from regard.models import Recurrent, Transformer
 from regard.training import card
 from regard.training.alignment import SENTENCES, find_aligners
 from regard.training.events import Event, Finished, Note
 from regard.training.judge import Judge, scores
 from regard.training.state import part
+from regard.weights import read_tensors
 
 
 def finish(judge: Judge, last: dict[str, Tensor]) -> Iterator[Event]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from regard.checkpoint import Run, check_weights, weights
+from regard.checkpoint import Run
 from regard.errors import RunError
 from regard.evaluate.validation import Validation
 from regard.recipe import TrainSection
@@ -21,6 +21,7 @@ from regard.training.optimizer import (
     optimizer_tensors,
 )
 from regard.training.parallel import copy_weights, whole
+from regard.weights import check_weights, weights
 
 
 @dataclass
