@@ -17,11 +17,11 @@ from regard.models import build as build_model
 from regard.recipe import parse
 from regard.serve import server
 from regard.serve.app import build
-from regard.serve.keys import Key, Keys, digest
-from regard.serve.limits import Limits
-from regard.serve.metrics import Metrics
+from regard.serve.http.keys import Key, Keys, digest
+from regard.serve.http.limits import Limits
+from regard.serve.http.metrics import Metrics
 from regard.serve.server import Settings, bound, build_service, configuration
-from regard.serve.service import Service
+from regard.serve.translation.service import Service
 from regard.tasks import Translator
 from regard.text.tokenizer import END, Tokenizer, Tokenizers
 from regard.weights import weights

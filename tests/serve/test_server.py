@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from regard.cli import main
-from regard.serve.metrics import Metrics
+from regard.serve.http.metrics import Metrics
 from regard.serve.server import Settings, bound, build_service
 from tests.serve.conftest import tiny_run
 

@@ -84,7 +84,7 @@ def serve(
     """
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
     from regard.cli.display import say
-    from regard.serve.limits import Limits
+    from regard.serve.http.limits import Limits
     from regard.serve.server import Settings
     from regard.serve.server import serve as run_server
 

@@ -7,17 +7,17 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from regard.serve import deepl, endpoints, openai
-from regard.serve.access_log import AccessLog
-from regard.serve.door import Answering, Call, Door, Endpoint
-from regard.serve.endpoints import truth
-from regard.serve.keys import Keys
-from regard.serve.limits import Rates
-from regard.serve.metrics import Metrics
-from regard.serve.outermost import Outermost
-from regard.serve.pages import pages
-from regard.serve.refusal import Refusal
-from regard.serve.service import Service
+from regard.serve.api import deepl, libretranslate, openai
+from regard.serve.api.libretranslate import truth
+from regard.serve.api.pages import pages
+from regard.serve.http.access import Answering, Call, Door, Endpoint
+from regard.serve.http.access_log import AccessLog
+from regard.serve.http.keys import Keys
+from regard.serve.http.limits import Rates
+from regard.serve.http.metrics import Metrics
+from regard.serve.http.middleware import Outermost
+from regard.serve.http.refusal import Refusal
+from regard.serve.translation.service import Service
 
 
 def build(
@@ -48,11 +48,11 @@ def table(door: Door) -> list[Endpoint]:
     asked, given = ("POST",), ("GET",)
     return [
         Endpoint("/translate", asked, translate),
-        Endpoint("/detect", asked, with_fields(endpoints.detect)),
-        Endpoint("/languages", given, alone(endpoints.languages), is_open=True),
+        Endpoint("/detect", asked, with_fields(libretranslate.detect)),
+        Endpoint("/languages", given, alone(libretranslate.languages), is_open=True),
         Endpoint("/translate_file", asked, translate_file),
         Endpoint("/download_file/{name}", given, download_file, is_open=True),
-        Endpoint("/suggest", asked, with_fields(endpoints.suggest)),
+        Endpoint("/suggest", asked, with_fields(libretranslate.suggest)),
         Endpoint("/frontend/settings", given, settings(door), is_open=True),
         Endpoint("/health", given, health, is_open=True),
         Endpoint("/metrics", given, metrics_text(door)),
@@ -90,7 +90,7 @@ async def health(call: Call) -> dict[str, str]:
 
 def settings(door: Door) -> Answering:
     async def answer(call: Call) -> Any:
-        return endpoints.settings(call.service, bool(door.keys))
+        return libretranslate.settings(call.service, bool(door.keys))
 
     return answer
 
@@ -112,8 +112,8 @@ def deepl_usage(door: Door) -> Answering:
 async def translate(call: Call) -> Any:
     fields = call.sent.fields
     if not truth(fields.get("stream")):
-        return await endpoints.translate(call.service, fields)
-    return events(await endpoints.translate_streamed(call.service, fields))
+        return await libretranslate.translate(call.service, fields)
+    return events(await libretranslate.translate_streamed(call.service, fields))
 
 
 async def completions(call: Call) -> Any:
@@ -129,7 +129,7 @@ def events(chunks: AsyncIterator[bytes]) -> Response:
 
 
 async def translate_file(call: Call) -> dict[str, str]:
-    name = await endpoints.translate_file(call.service, call.sent.fields, call.sent.file)
+    name = await libretranslate.translate_file(call.service, call.sent.fields, call.sent.file)
     url = call.request.base_url.replace(path=f"/download_file/{name}", query="")
     return {"translatedFileUrl": str(url)}
 

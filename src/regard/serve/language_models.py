@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from regard.errors import RequestError, RunError
-from regard.serve.refusal import Refusal
+from regard.serve.http.refusal import Refusal
 
 if TYPE_CHECKING:
     from regard.text_tasks.embedder import Embedder

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from regard.serve.refusal import Refusal
+from regard.serve.http.refusal import Refusal
 
 Result = TypeVar("Result")
 MOST_WAITING = 32

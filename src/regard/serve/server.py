@@ -17,19 +17,19 @@ from starlette.types import ASGIApp
 
 from regard.engines import EngineName
 from regard.errors import RequestError
-from regard.serve.access_log import AccessLog
 from regard.serve.app import build
-from regard.serve.batching import MOST_SENTENCES, Batcher
-from regard.serve.detection import Detector
-from regard.serve.files import Downloads
-from regard.serve.keys import Keys
+from regard.serve.http.access_log import AccessLog
+from regard.serve.http.keys import Keys
+from regard.serve.http.limits import Limits
+from regard.serve.http.metrics import Metrics
+from regard.serve.http.protocol import protocol
 from regard.serve.language_models import READING, LanguageModels, task_of
-from regard.serve.limits import Limits
-from regard.serve.memory import Memory
-from regard.serve.metrics import Metrics
-from regard.serve.pairs import Pairs, load
-from regard.serve.protocol import protocol
-from regard.serve.service import Service
+from regard.serve.translation.batching import MOST_SENTENCES, Batcher
+from regard.serve.translation.detection import Detector
+from regard.serve.translation.files import Downloads
+from regard.serve.translation.memory import Memory
+from regard.serve.translation.pairs import Pairs, load
+from regard.serve.translation.service import Service
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,13 @@ import pytest
 from regard.cli.train import DataFlags, choose
 from regard.data.corpus import language_codes, read_pairs
 from regard.errors import RequestError
-from regard.serve.files import Downloads, read_text, translated_name
-from regard.serve.keys import Keys
-from regard.serve.limits import Rates, network
-from regard.serve.memory import Memory
-from regard.serve.metrics import Metrics
-from regard.serve.outermost import Outermost
-from regard.serve.refusal import Refusal
+from regard.serve.http.keys import Keys
+from regard.serve.http.limits import Rates, network
+from regard.serve.http.metrics import Metrics
+from regard.serve.http.middleware import Outermost
+from regard.serve.http.refusal import Refusal
+from regard.serve.translation.files import Downloads, read_text, translated_name
+from regard.serve.translation.memory import Memory
 
 
 class Clock:

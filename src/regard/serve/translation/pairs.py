@@ -10,8 +10,8 @@ from pathlib import Path
 from regard.data.corpus import language_codes
 from regard.engines import EngineName
 from regard.errors import RequestError
-from regard.serve.languages import name
-from regard.serve.refusal import Refusal
+from regard.serve.http.refusal import Refusal
+from regard.serve.translation.languages import name
 from regard.tasks import Translator
 
 # The languages of the corpora that come with the package.

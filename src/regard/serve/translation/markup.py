@@ -3,7 +3,7 @@
 from html import escape, unescape
 from html.parser import HTMLParser
 
-from regard.serve.splitting import Document
+from regard.serve.translation.splitting import Document
 
 UNTOUCHED = frozenset(
     ["code", "kbd", "math", "pre", "samp", "script", "style", "svg", "textarea", "var"]

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from regard.serve.refusal import Refusal
+from regard.serve.http.refusal import Refusal
 
 # Suffix → whether it is HTML.
 FORMATS = {".txt": False, ".html": True, ".htm": True}

@@ -9,13 +9,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from regard.serve.keys import Keys
-from regard.serve.limits import Rates, network
-from regard.serve.metrics import Metrics
-from regard.serve.outermost import json_response
-from regard.serve.refusal import Refusal
-from regard.serve.service import Service
-from regard.serve.wire import Sent, read
+from regard.serve.http.keys import Keys
+from regard.serve.http.limits import Rates, network
+from regard.serve.http.metrics import Metrics
+from regard.serve.http.middleware import json_response
+from regard.serve.http.refusal import Refusal
+from regard.serve.http.request_fields import Sent, read
+from regard.serve.translation.service import Service
 
 Answering = Callable[["Call"], Awaitable[Any]]
 

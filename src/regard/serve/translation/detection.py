@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from regard.serve.languages import base
+from regard.serve.translation.languages import base
 
 LONGEST_LOOKED_AT = 2000
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from regard.serve.endpoints import check_characters, required, sound, truth
+from regard.serve.api.libretranslate import check_characters, required, sound, truth
+from regard.serve.http.refusal import Refusal
 from regard.serve.language_models import written
-from regard.serve.refusal import Refusal
-from regard.serve.service import Service
+from regard.serve.translation.service import Service
 
 if TYPE_CHECKING:
     from regard.text_tasks.writer import Writer, Writing

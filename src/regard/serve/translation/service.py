@@ -7,19 +7,19 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from regard.search import Search
-from regard.serve.batching import Batcher
-from regard.serve.detection import Detected, Detector
-from regard.serve.explaining import explain
-from regard.serve.files import Downloads
+from regard.serve.http.limits import Limits
+from regard.serve.http.refusal import Refusal
 from regard.serve.language_models import LanguageModels
-from regard.serve.limits import Limits
-from regard.serve.markup import html
-from regard.serve.memory import Memory
 from regard.serve.one_thread import OneThread
-from regard.serve.pairs import Pair, Pairs
-from regard.serve.placeholders import kept, marked
-from regard.serve.refusal import Refusal
-from regard.serve.splitting import Document, plain
+from regard.serve.translation.batching import Batcher
+from regard.serve.translation.detection import Detected, Detector
+from regard.serve.translation.explaining import explain
+from regard.serve.translation.files import Downloads
+from regard.serve.translation.markup import html
+from regard.serve.translation.memory import Memory
+from regard.serve.translation.pairs import Pair, Pairs
+from regard.serve.translation.placeholders import kept, marked
+from regard.serve.translation.splitting import Document, plain
 from regard.tasks import Translation
 
 # Longer texts are taken apart in a thread, so that others are answered meanwhile.

@@ -12,10 +12,10 @@ import openai
 import pytest
 
 from regard.recipe import parse
+from regard.serve.http.limits import Limits
+from regard.serve.http.refusal import Refusal
 from regard.serve.language_models import until_stopped
-from regard.serve.limits import Limits
 from regard.serve.one_thread import OneThread
-from regard.serve.refusal import Refusal
 from regard.training.run import train
 from tests.serve.conftest import Live, Start
 

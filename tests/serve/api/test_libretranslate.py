@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from regard.serve.limits import Limits
+from regard.serve.http.limits import Limits
 from tests.serve.conftest import Live, Start
 
 CAT = "the cat sleeps"
@@ -353,7 +353,7 @@ def test_pages_hold_nothing_from_elsewhere(live: Live) -> None:
 
 
 def test_run_folders_tell_their_languages(runs: dict[str, Path], tmp_path: Path) -> None:
-    from regard.serve.pairs import languages_of
+    from regard.serve.translation.pairs import languages_of
 
     assert languages_of(runs["fr-en"]) == ("fr", "en")
     for data, expected in [

@@ -9,10 +9,10 @@ from collections.abc import AsyncGenerator, Awaitable, Mapping
 from contextlib import aclosing
 from typing import Any, TypeVar
 
-from regard.serve.files import FORMATS, read_text, translated_name
-from regard.serve.languages import base, name
-from regard.serve.refusal import TOO_LONG, Refusal
-from regard.serve.service import Answer, Service, Wish, answers_of
+from regard.serve.http.refusal import TOO_LONG, Refusal
+from regard.serve.translation.files import FORMATS, read_text, translated_name
+from regard.serve.translation.languages import base, name
+from regard.serve.translation.service import Answer, Service, Wish, answers_of
 
 Fields = Mapping[str, Any]
 Result = TypeVar("Result")

@@ -13,10 +13,10 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from regard.serve.access_log import AccessLog
-from regard.serve.metrics import Metrics
-from regard.serve.protocol import CONNECTION
-from regard.serve.refusal import TOO_LONG, Refusal
+from regard.serve.http.access_log import AccessLog
+from regard.serve.http.metrics import Metrics
+from regard.serve.http.protocol import CONNECTION
+from regard.serve.http.refusal import TOO_LONG, Refusal
 
 CLOSED_BY_CLIENT = 499  # as nginx logs it
 SEND_SECONDS = 30.0

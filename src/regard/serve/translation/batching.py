@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 
 from regard.engines import Abandoned
 from regard.search import Search
-from regard.serve.refusal import Refusal
+from regard.serve.http.refusal import Refusal
 from regard.tasks import Translation, Translator
 
 # What one thread translates together: more gains little and makes everyone wait longer.

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 
-from regard.serve.refusal import Refusal
+from regard.serve.http.refusal import Refusal
 
 FORM = "application/x-www-form-urlencoded"
 MOST_FIELDS = 1000

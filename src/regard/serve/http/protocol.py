@@ -10,7 +10,7 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from regard.serve.limits import Limits
+from regard.serve.http.limits import Limits
 
 # The key under which an application finds its connection in the scope.
 CONNECTION = "regard.connection"

@@ -5,10 +5,10 @@ from importlib import resources
 
 from starlette.responses import Response
 
-from regard.serve.door import Answering, Call, Endpoint
-from regard.serve.openapi import description
-from regard.serve.outermost import json_response
-from regard.serve.service import Service
+from regard.serve.api.openapi import description
+from regard.serve.http.access import Answering, Call, Endpoint
+from regard.serve.http.middleware import json_response
+from regard.serve.translation.service import Service
 
 FILES = {
     "/": ("index.html", "text/html"),

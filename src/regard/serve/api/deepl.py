@@ -3,16 +3,16 @@
 from collections.abc import Mapping
 from typing import Any
 
-from regard.serve.endpoints import (
+from regard.serve.api.libretranslate import (
     check_characters,
     language_code,
     required,
     sound,
     truth,
 )
-from regard.serve.languages import name
-from regard.serve.refusal import Refusal
-from regard.serve.service import Service, Wish
+from regard.serve.http.refusal import Refusal
+from regard.serve.translation.languages import name
+from regard.serve.translation.service import Service, Wish
 
 Fields = Mapping[str, Any]
 # There is no quota; a number that clients take as one is asked for all the same.

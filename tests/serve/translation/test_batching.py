@@ -12,8 +12,8 @@ import pytest
 
 from regard.engines import Abandoned
 from regard.search import Search
-from regard.serve.batching import Batcher
-from regard.serve.refusal import Refusal
+from regard.serve.http.refusal import Refusal
+from regard.serve.translation.batching import Batcher
 from regard.tasks import Translation
 from tests.serve.conftest import Live
 
@@ -151,7 +151,7 @@ def test_other_searches_have_other_batches() -> None:
 def test_a_full_queue_refuses_unhurriedly_and_says_when_to_come_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("regard.serve.batching.BEFORE_REFUSING", (0.2, 0.3))
+    monkeypatch.setattr("regard.serve.translation.batching.BEFORE_REFUSING", (0.2, 0.3))
     with batching(waiting=3) as (batcher, echo):
 
         async def work() -> Refusal:

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.serve.languages import NAMES, name
-from regard.serve.markup import html
-from regard.serve.placeholders import kept, marked
-from regard.serve.splitting import Document, plain
+from regard.serve.translation.languages import NAMES, name
+from regard.serve.translation.markup import html
+from regard.serve.translation.placeholders import kept, marked
+from regard.serve.translation.splitting import Document, plain
 
 
 def unchanged(document: Document, language: str = "en") -> str:

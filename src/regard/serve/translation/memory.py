@@ -6,7 +6,7 @@ import threading
 from pathlib import Path
 
 from regard.errors import RequestError
-from regard.serve.refusal import Refusal
+from regard.serve.http.refusal import Refusal
 
 
 class Memory:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address
 
-from regard.serve.refusal import Refusal
+from regard.serve.http.refusal import Refusal
 
 
 @dataclass(frozen=True)

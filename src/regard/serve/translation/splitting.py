@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
 
-from regard.serve.languages import UNSPACED, base
+from regard.serve.translation.languages import UNSPACED, base
 
 # The splitter looks back at quotation marks, which takes long in a text of nothing else.
 LONGEST_SLICE = 4000

@@ -7,7 +7,7 @@ may lose it; then the text is translated between the marks, which is worse, but 
 import re
 from collections import Counter
 
-from regard.serve.splitting import Document
+from regard.serve.translation.splitting import Document
 
 _MARK = re.compile(r"\[X\d{1,9}X ?\]")
 

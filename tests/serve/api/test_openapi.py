@@ -15,10 +15,10 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from regard.serve.app import table
-from regard.serve.door import Door
-from regard.serve.keys import Keys
-from regard.serve.limits import Limits, Rates
-from regard.serve.metrics import Metrics
+from regard.serve.http.access import Door
+from regard.serve.http.keys import Keys
+from regard.serve.http.limits import Limits, Rates
+from regard.serve.http.metrics import Metrics
 from tests.serve.conftest import Live, Start
 
 CHECKS = [

@@ -14,12 +14,12 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from starlette.routing import Route
 
-from regard.serve.access_log import AccessLog
 from regard.serve.app import build, table
-from regard.serve.door import Door
-from regard.serve.keys import Key, Keys, digest
-from regard.serve.limits import Limits, Rates
-from regard.serve.metrics import Metrics
+from regard.serve.http.access import Door
+from regard.serve.http.access_log import AccessLog
+from regard.serve.http.keys import Key, Keys, digest
+from regard.serve.http.limits import Limits, Rates
+from regard.serve.http.metrics import Metrics
 from tests.serve.conftest import Live, Start
 
 KEY = "a-key-of-some-length"

@@ -3,8 +3,8 @@
 from importlib.metadata import version
 from typing import Any
 
-from regard.serve.files import FORMATS
-from regard.serve.service import Service
+from regard.serve.translation.files import FORMATS
+from regard.serve.translation.service import Service
 
 Schema = dict[str, Any]
 

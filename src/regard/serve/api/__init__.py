@@ -1,0 +1,1 @@
+"""The endpoints: one module for each interface that clients know, and the pages."""

@@ -1,0 +1,1 @@
+"""Translation itself: texts in, answers out, without anything of HTTP but refusals and limits."""
