@@ -129,6 +129,22 @@ def write_arrays(
         save_file(data, temporary, {"regard": text})
 
 
+def read_metadata(path: Path) -> dict[str, str]:
+    """What a file of arrays says about itself, read from its header alone."""
+    try:
+        with path.open("rb") as file:
+            size = int.from_bytes(file.read(8), "little")
+            if size > HEADER_BYTES:
+                raise ValueError(f"header of {size} bytes")
+            header = json.loads(file.read(size))
+        found = json.loads(header.get("__metadata__", {}).get("regard", "{}"))
+    except OSError as error:
+        raise RunError(f"{path}: cannot be read ({error.strerror or error})") from None
+    except (ValueError, RecursionError, AttributeError, TypeError) as error:
+        raise RunError(f"{path}: damaged or not a safetensors file ({error})") from None
+    return found if isinstance(found, dict) else {}
+
+
 def read_arrays(path: Path) -> tuple[dict[str, npt.NDArray[Any]], dict[str, str]]:
     """Arrays and metadata, checked against the checksum; anything else is a one-line RunError."""
     try:

@@ -1,18 +1,32 @@
-"""Weights of a model: which tensors are kept of it, and their way to files and back.
+"""Weights of a model: which tensors are kept of it, and their way to a run folder and back.
 
-The files are those of `regard.files`, which knows them as arrays and does not need PyTorch.
+The files are those of `regard.files`, which knows them as arrays and does not need PyTorch. Sizes
+that follow from the data (vocabularies, labels) are in the metadata of the weights.
 """
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
-from regard import files
+from regard import files, tasks
 from regard.errors import RunError
+from regard.files import HEADER_BYTES
+from regard.recipe import Recipe
+from regard.run import Run
+
+Sizes = Mapping[str, int]
+LARGEST_SIZE = 2**40
+DRAWING = {
+    *(nn.init.normal_, nn.init.uniform_, nn.init.kaiming_uniform_, nn.init.constant_),
+    *(Tensor.normal_, Tensor.uniform_, Tensor.zero_, Tensor.fill_),
+}
 
 
 def kept(model: nn.Module) -> dict[str, Tensor]:
@@ -28,6 +42,15 @@ def buffers(model: nn.Module) -> dict[str, Tensor]:
     # Only the names are of interest. Most models have no buffers, and need not be asked.
     persistent = model.state_dict(keep_vars=True).keys() if found else ()
     return {name: buffer for name, buffer in found.items() if name in persistent}
+
+
+@contextmanager
+def unchanged_buffers(model: nn.Module) -> Iterator[None]:
+    """Batches that are only tried inside the block leave no trace in the model's buffers."""
+    before = {name: buffer.clone() for name, buffer in buffers(model).items()}
+    yield
+    for name, buffer in buffers(model).items():
+        buffer.copy_(before[name])
 
 
 def weights(model: nn.Module) -> dict[str, Tensor]:
@@ -77,3 +100,95 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
 def as_arrays(tensors: Mapping[str, Tensor]) -> dict[str, npt.NDArray[Any]]:
     """The same numbers in the same memory, where a tensor is on the CPU and in order."""
     return {name: tensor.detach().cpu().contiguous().numpy() for name, tensor in tensors.items()}
+
+
+class ShapesOnly(TorchFunctionMode):
+    """Draws no weights where there is no memory for them. PyTorch would do that by rules of its
+    compiler, which takes longer to load than all the rest.
+    """
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        if func in DRAWING:
+            return args[0] if args else kwargs["tensor"]
+        return func(*args, **(kwargs or {}))
+
+
+def build(recipe: Recipe, sizes: Sizes) -> nn.Module:
+    """A fresh model for a recipe."""
+    return tasks.task(recipe.task).build(recipe, sizes)
+
+
+def without_memory(recipe: Recipe, sizes: Sizes) -> nn.Module:
+    """The model of a recipe with shapes but no numbers."""
+    with torch.device("meta"), ShapesOnly():
+        return build(recipe, sizes)
+
+
+def num_parameters(recipe: Recipe, sizes: Sizes) -> int:
+    """How many numbers a recipe's model has, found without taking memory for them."""
+    return sum(each.numel() for each in without_memory(recipe, sizes).parameters())
+
+
+def save_model(run: Run, tensors: Mapping[str, Tensor], step: int, sizes: Sizes) -> None:
+    """The weights that a run answers with."""
+    about = {"step": str(step), "sizes": json.dumps(dict(sizes), sort_keys=True)}
+    write_tensors(run.model_path, tensors, about)
+
+
+def saved_sizes(run: Run, metadata: Mapping[str, str]) -> Sizes:
+    """The sizes in the weights' metadata. Runs of the first version have them elsewhere."""
+    if "sizes" not in metadata:
+        return tasks.task(run.task_name()).sizes_of_old_run(run)
+    try:
+        match json.loads(metadata["sizes"]):
+            case {**found} if all(
+                type(size) is int and 0 < size < LARGEST_SIZE for size in found.values()
+            ):
+                return found
+    except (TypeError, ValueError, RecursionError):
+        pass
+    raise RunError(f"{run.model_path}: damaged (no sizes in its metadata)")
+
+
+def load_model(run: Run) -> nn.Module:
+    """The model of a run with its best weights, ready to answer."""
+    path = run.model_path
+    if not path.exists():
+        raise RunError(f"{run.folder}: no trained weights yet; `regard train` writes them")
+    recipe, sizes = run.recipe(), saved_sizes(run, files.read_metadata(path))
+    try:
+        tensors = kept(without_memory(recipe, sizes)).values()
+        expected = sum(each.numel() * each.element_size() for each in tensors)
+    except (ValueError, KeyError, RuntimeError, OverflowError) as error:
+        raise RunError(f"{run.recipe_path}: no such model can be built ({error})") from None
+    found = path.stat().st_size
+    # Sizes are compared before memory is taken: a recipe may promise anything.
+    if not expected <= found <= expected + HEADER_BYTES:
+        raise RunError(
+            f"{path}: {found} bytes, the recipe's model has {expected}; "
+            "one of the two files is from another run"
+        )
+    model = build(recipe, sizes)
+    load_weights(model, read_tensors(path)[0], path)
+    return model.eval()
+
+
+def save_checkpoint(
+    run: Run, step: int, tensors: Mapping[str, Tensor], progress: Mapping[str, Any]
+) -> Path:
+    path = run.checkpoint_path(step)
+    write_tensors(path, tensors, {"progress": json.dumps(progress), "step": str(step)})
+    return path
+
+
+def load_checkpoint(run: Run, path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    tensors, metadata = read_tensors(path)
+    try:
+        step, progress = int(metadata["step"]), json.loads(metadata["progress"])
+    except (KeyError, ValueError, RecursionError):
+        raise RunError(f"{path}: not a checkpoint") from None
+    if run.checkpoint_path(step) != path:
+        raise RunError(f"{path}: holds step {step}, not the one in its name")
+    return tensors, progress

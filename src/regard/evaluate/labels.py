@@ -122,9 +122,10 @@ class HeldOutLabels:
 
     ids: LabelledIds
     tokenizer: Tokenizer
+    batch_tokens: int
 
-    def findings(self, model: "Labeller", batch_tokens: int) -> Findings:
-        rows, logits = all_logits(model, self.ids, batch_tokens)
+    def findings(self, model: "Labeller") -> Findings:
+        rows, logits = all_logits(model, self.ids, self.batch_tokens)
         true = [self.ids.row(i).labels for i in rows]
         flat = torch.cat(logits)
         labels = torch.from_numpy(np.concatenate(true))

@@ -24,12 +24,13 @@ class HeldOutMasked:
 
     examples: MaskedExamples
     tokenizer: Tokenizer
+    batch_tokens: int
 
     @torch.inference_mode()
-    def findings(self, model: "Bert", batch_tokens: int) -> Findings:
+    def findings(self, model: "Bert") -> Findings:
         device, content = device_of(model), self.examples.content
         starts = np.arange(0, len(self.examples.stream) - content + 1, content)
-        rows = max(1, batch_tokens // content)
+        rows = max(1, self.batch_tokens // content)
         loss = right = count = related = 0.0
         samples: tuple[Sample, ...] = ()
         with torch.random.fork_rng(devices=[]):

@@ -42,10 +42,11 @@ class HeldOutPairs:
     pairs: Sequence[Pair]
     source_tokenizer: Tokenizer
     target_tokenizer: Tokenizer
+    batch_tokens: int
 
-    def findings(self, model: "Model", batch_tokens: int) -> Findings:
+    def findings(self, model: "Model") -> Findings:
         """Loss over all pairs, BLEU and chrF of greedy translations of some."""
-        loss = mean_loss(model, self.ids, batch_tokens)
+        loss = mean_loss(model, self.ids, self.batch_tokens)
         outputs = greedy_translations(model, self)
         references = references_of(self)
         scores = {

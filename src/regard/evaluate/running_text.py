@@ -31,19 +31,20 @@ class HeldOutText:
     context: int
     carrying: bool
     sampled: bool
+    batch_tokens: int
 
-    def findings(self, model: "LanguageModel", batch_tokens: int) -> Findings:
-        total, count = self.total_loss(model, batch_tokens)
+    def findings(self, model: "LanguageModel") -> Findings:
+        total, count = self.total_loss(model)
         bits = total / math.log(2) / (self.stream.characters * count / (len(self.stream) - 1))
         scores = {"perplexity": perplexity(total / count), "bits_per_character": bits}
         samples = (self.sample(model),) if self.sampled else ()
         return Findings(total / count, scores, samples)
 
     @torch.inference_mode()
-    def total_loss(self, model: Any, batch_tokens: int) -> tuple[float, int]:
+    def total_loss(self, model: Any) -> tuple[float, int]:
         """The loss of every token but the first, each foreseen from the window it stands in."""
         device = device_of(model)
-        rows = max(1, batch_tokens // self.context)
+        rows = max(1, self.batch_tokens // self.context)
         total, count = 0.0, 0
         if self.carrying and len(self.stream) > self.context:
             examples = TextExamples(self.stream, self.context, CarriedState())

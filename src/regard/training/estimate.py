@@ -7,13 +7,13 @@ import time
 import torch
 from torch import nn
 
-from regard.data.batches import Indices, Order
+from regard.configs.work import Work
+from regard.data.batches import Indices
 from regard.machine import devices
 from regard.training.events import Estimate, Peak
 from regard.training.fit import largest
 from regard.training.loop import Objective, TrainingData
 from regard.training.parallel import own
-from regard.work import training_flops
 
 TRIAL_SECONDS = 4.0
 
@@ -43,31 +43,43 @@ def estimate(
     moments = 8 * sum(own(parameter).numel() for parameter in model.parameters())
     return Estimate(
         parameters=sum(parameter.numel() for parameter in model.parameters()),
-        vocabulary=model.output.out_features,  # type: ignore[union-attr,arg-type]
         steps=steps,
         passes=steps * accumulate / len(batches),
         tokens_per_second=rate,
         seconds=steps * accumulate * epoch_tokens / len(batches) / rate,
         memory_bytes=int(data.team.sum(peak_memory(model) + moments)),
-        peak=measured_peak(model, data, dtype),
+        peak=measured_peak(model, objective, data, dtype),
     )
 
 
-def measured_peak(model: nn.Module, data: TrainingData, dtype: torch.dtype) -> Peak:
-    """Of all devices of a team together."""
+def measured_peak(
+    model: nn.Module, objective: Objective, data: TrainingData, dtype: torch.dtype
+) -> Peak:
+    """What all devices of a team reach together in nothing but products."""
     rate = devices.gemm_rate(next(model.parameters()).device, dtype)
-    return Peak(flops_per_token(model, data.batches), data.team.sum(rate))
+    return Peak(flops_per_token(model, objective, data), data.team.sum(rate))
 
 
-def flops_per_token(model: nn.Module, batches: Order) -> float:
-    """Over all examples, padding not counted."""
-    amounts = batches.amounts()
-    flops = training_flops(
-        model.config,  # type: ignore[arg-type]
-        model.output.out_features,  # type: ignore[union-attr,arg-type]
-        *amounts,
-    )
-    return float(flops / sum(map(batches.tokens, batches.epoch(0))))
+def flops_per_token(model: nn.Module, objective: Objective, data: TrainingData) -> float:
+    """Arithmetic of a token, padding not counted: by the formula of the model's config, or else
+    counted over one batch.
+    """
+    batches = data.batches
+    config, output = getattr(model, "config", None), getattr(model, "output", None)
+    if hasattr(config, "training_flops") and isinstance(output, nn.Linear):
+        flops = config.training_flops(output.out_features, Work(*batches.amounts()))
+        return float(flops / sum(map(batches.tokens, batches.epoch(0))))
+    return counted_flops(model, objective, data)
+
+
+def counted_flops(model: nn.Module, objective: Objective, data: TrainingData) -> float:
+    """Arithmetic of a token of the first batch, as PyTorch counts it."""
+    from torch.utils.flop_counter import FlopCounterMode
+
+    rows = data.batches.epoch(0)[0]
+    with FlopCounterMode(display=False) as counter:
+        attempt(model, objective, data, rows)
+    return float(counter.get_total_flops() / max(1, data.batches.tokens(rows)))
 
 
 def attempt(

@@ -1,4 +1,4 @@
-"""What a training run tells while it goes on, in the order in which it happens."""
+"""What a training run reports, in the order in which it happens."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +10,7 @@ from regard.training.loop import StepReport
 
 @dataclass(frozen=True)
 class Note:
-    """Something a person should know: a phase that begins, a warning, a fallback."""
+    """Something a person should know: a phase that starts, a warning, a fallback."""
 
     text: str
     warning: bool = False
@@ -45,7 +45,7 @@ class Peak:
 
 @dataclass(frozen=True)
 class ExamplesReady:
-    """The same of what is not pairs, and what else there is to know of it."""
+    """Examples that are not pairs, and what else there is to know of them."""
 
     train: int
     valid: int
@@ -59,13 +59,13 @@ class Estimate:
     """What training will take, from updates tried on this machine."""
 
     parameters: int
-    vocabulary: int
     steps: int
     passes: float  # over the data
     tokens_per_second: float
     seconds: float
     memory_bytes: int
     peak: Peak
+    remark: str = ""  # of the task, on its sizes
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Saved:
 
 @dataclass(frozen=True)
 class Interrupted:
-    """Everything is saved; the same command goes on from here."""
+    """Everything is saved; the same command resumes from here."""
 
     step: int
 

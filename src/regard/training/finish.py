@@ -1,21 +1,18 @@
 """The end of a run: the average of the last checkpoints has its try, and the card is written."""
 
 from collections.abc import Generator, Iterator
-from dataclasses import asdict
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
+from regard import tasks
 from regard.errors import RunError
-from regard.evaluate.pairs import HeldOutPairs
-from regard.models import Recurrent, Transformer
 from regard.training import card
-from regard.training.alignment import SENTENCES, find_aligners
 from regard.training.events import Event, Finished, Note
 from regard.training.judge import Judge, scores
 from regard.training.state import part
-from regard.weights import read_tensors
+from regard.weights import load_checkpoint, read_tensors
 
 
 def finish(judge: Judge, last: dict[str, Tensor]) -> Iterator[Event]:
@@ -32,23 +29,19 @@ def finish(judge: Judge, last: dict[str, Tensor]) -> Iterator[Event]:
         judge.log.write("average", state.step, {"checkpoints": len(sets), **scores(validation)})
         if judge.keep_if_better(validation, mean, averaged=len(sets)):
             # A run that is given more steps compares with these weights, so it has to know them.
-            state.save(run, run.load_checkpoint(run.checkpoint_path(state.step))[0])
+            state.save(run, load_checkpoint(run, run.checkpoint_path(state.step))[0])
     kept = progress.best
     assert kept is not None  # judged above at the latest
     if not kept.samples:
         kept = judge.validate(read_tensors(run.model_path)[0], kept.step)
-    aligners = None
-    if isinstance(judge.held_out, HeldOutPairs):
+    lines: list[str] = []
+    if (after_training := tasks.task(recipe.task).after_training) is not None:
         # The weights that were kept may be those of an earlier step.
         with state.model_with(read_tensors(run.model_path)[0]) as model:
-            assert isinstance(model, Transformer | Recurrent)  # what learns from pairs
-            texts = judge.held_out.pairs
-            aligners = find_aligners(recipe, model, run.tokenizers(), texts, SENTENCES)
-    if aligners is not None:
-        run.save_finding("alignment", asdict(aligners))
+            lines = after_training(run, recipe, model, judge.setup.held_out)
     early = state.step < recipe.train.steps
     finished = Finished(run.folder, state.step, progress.seconds, kept, progress.averaged, early)
-    card.write(run, recipe, finished, state, aligners)
+    card.write(run, recipe, finished, state, lines)
     yield finished
 
 

@@ -6,11 +6,15 @@ from typing import Any
 
 from torch import Tensor
 
-from regard.checkpoint import Run
-from regard.evaluate.validation import HeldOut, Validation, validate
-from regard.recipe import Metric, Recipe
+from regard import tasks
+from regard.evaluate.metrics import LOSS, Metric
+from regard.evaluate.validation import Validation, validate
+from regard.recipe import Recipe
+from regard.run import Run
 from regard.training.log import Log
+from regard.training.setup import TrainingSetup
 from regard.training.state import TrainingState
+from regard.weights import save_model
 
 
 @dataclass(frozen=True)
@@ -20,7 +24,7 @@ class Judge:
     run: Run
     recipe: Recipe
     state: TrainingState
-    held_out: HeldOut
+    setup: TrainingSetup
     log: Log
 
     def judge(self, tensors: dict[str, Tensor]) -> Validation:
@@ -35,27 +39,32 @@ class Judge:
 
     def validate(self, tensors: dict[str, Tensor], step: int) -> Validation:
         with self.state.model_with(tensors) as model:
-            return validate(model, self.held_out, step, self.recipe.train.batch_tokens)
+            return validate(model, self.setup.held_out, step)
 
     def keep_if_better(
         self, validation: Validation, tensors: dict[str, Tensor], averaged: int
     ) -> bool:
         progress = self.state.progress
-        if not better(validation, progress.best, self.recipe.train.metric):
+        if not better(validation, progress.best, self.metric()):
             return False
         progress.best, progress.averaged = replace(validation, best=True), averaged
-        self.run.save_model(tensors, validation.step)
+        save_model(self.run, tensors, validation.step, self.setup.sizes)
         return True
+
+    def metric(self) -> Metric:
+        """The score that decides, as the recipe says."""
+        known = (LOSS, *tasks.task(self.recipe.task).metrics)
+        return next(each for each in known if each.name == self.recipe.train.metric)
 
 
 def better(new: Validation, old: Validation | None, metric: Metric) -> bool:
-    """Whether a validation beats another by the recipe's metric."""
+    """Whether a validation beats another by a metric."""
     if old is None or not math.isfinite(old.loss):
         return True
-    score = new.scores.get(metric)
-    if metric == "loss" or score is None:
+    score = new.scores.get(metric.name)
+    if metric.name == LOSS.name or score is None:
         return new.loss < old.loss
-    return score > (old.scores.get(metric) or 0.0)
+    return metric.better(score, old.scores.get(metric.name))
 
 
 def scores(validation: Validation) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The composition root: a recipe and a folder in, a trained run out, telling what happens."""
+"""The composition root: a recipe and a folder in, a trained run and events out."""
 
 import signal
 import sys
@@ -14,45 +14,31 @@ from typing import Any
 import torch
 from torch import nn
 
-from regard import objectives
-from regard.checkpoint import Run
+from regard import tasks
 from regard.errors import DataError, RecipeError, RequestError, RunError
 from regard.machine import cores, devices, memory
-from regard.models import build
 from regard.objectives import Loss
 from regard.recipe import Recipe
+from regard.run import Run
 from regard.training import team
-from regard.training.beginning import begin_with, take_tokenizer, with_model_of
 from regard.training.estimate import estimate, measured_peak
 from regard.training.events import Event, Note, Resumed
 from regard.training.finish import finish
 from regard.training.fit import pieces_that_fit
+from regard.training.initialise import from_run, with_model_of
 from regard.training.judge import Judge
-from regard.training.label_lesson import label_lesson
-from regard.training.lesson import Lesson
 from regard.training.log import Log
 from regard.training.loop import Objective, TrainingData, derived_seed
-from regard.training.masked_lesson import masked_lesson
-from regard.training.pair_lesson import pair_lesson
 from regard.training.parallel import shard
+from regard.training.setup import TrainingSetup
 from regard.training.state import TrainingState
 from regard.training.team import Team
-from regard.training.text_lesson import text_lesson
 from regard.training.updates import drop_old_checkpoints, update_until_done
-
-# Settings that a started run may be given anew: they do not change what an update does.
-CHANGEABLE = {
-    f"train.{name}"
-    for name in (
-        *("steps", "eval_every", "eval_sentences", "save_every", "log_every", "tensorboard"),
-        *("keep", "average", "metric", "patience", "max_skipped"),
-        *("device", "precision", "threads", "processes", "parallel"),
-    )
-} | {"data.folder"}
+from regard.weights import build, unchanged_buffers
 
 
 def train(recipe: Recipe, out: Path | str) -> Run:
-    """Train to the end, or go on with what is in the folder already."""
+    """Train to the end; a run that is in the folder already is resumed."""
     for _ in training_run(recipe, Path(out)):
         pass
     return Run.open(out)
@@ -61,8 +47,8 @@ def train(recipe: Recipe, out: Path | str) -> Run:
 def training_run(recipe: Recipe, out: Path) -> Iterator[Event]:
     """Train a recipe into a folder. Ctrl-C and SIGTERM save at the next update and end the run.
 
-    Closing the iterator saves nothing: the last checkpoint is where the next start goes on. Of the
-    processes that a launcher has started, the first tells what happens and the others are silent.
+    Closing the iterator saves nothing: the next start resumes from the last checkpoint. Of the
+    processes that a launcher has started, the first reports what happens and the others are silent.
     """
     run = Run(out)
     made = run.missing_folders()
@@ -71,13 +57,13 @@ def training_run(recipe: Recipe, out: Path) -> Iterator[Event]:
         yield Note(sentence)
         return
     with run.lock() if team.leads_here() else nullcontext():
-        begun = run.recipe_path.exists() or run.has_tokenizers()
+        started, before = run.recipe_path.exists(), run.files()
         try:
             if team.leads_here():
                 run.sweep()
-                take_tokenizer(run, recipe)
                 run.save_recipe(recipe)
-            processes = team.worthwhile(recipe.train)
+            # Other processes could not know a task that this program has added.
+            processes = team.worthwhile(recipe.train) if tasks.entry(recipe.task).module else 1
             with team.assembled(command(run), processes) as members:
                 events = train_together(run, recipe, members)
                 if members.leads:
@@ -85,9 +71,9 @@ def training_run(recipe: Recipe, out: Path) -> Iterator[Event]:
                 else:
                     deque(events, maxlen=0)
         except (DataError, RecipeError, RequestError):
-            # Mended data and settings begin anew: with sizes, vocabulary and labels of their own.
-            if team.leads_here() and not begun and not run.checkpoints():
-                run.forget(made)
+            # Mended data and settings start again, with sizes, vocabulary and labels of their own.
+            if team.leads_here() and not started and not run.checkpoints():
+                run.forget(before, made)
             raise
 
 
@@ -104,9 +90,9 @@ def train_together(run: Run, recipe: Recipe, members: Team) -> Iterator[Event]:
     threads = max(1, cores.usable_cores() // members.local_size)
     torch.set_num_threads(recipe.train.threads or threads)
     with members.leader_first():
-        lesson = yield from prepare_lesson(run, recipe)
+        setup = yield from tasks.task(recipe.task).setup(run, recipe)
     with stopping() as stop:
-        yield from train_prepared(run, recipe, lesson, members, stop)
+        yield from train_prepared(run, recipe, setup, members, stop)
 
 
 def finished(run: Run, recipe: Recipe) -> str:
@@ -114,25 +100,22 @@ def finished(run: Run, recipe: Recipe) -> str:
     info, train = run.info(), recipe.train
     step, stale = info.get("step", 0), info.get("stale_validations", 0)
     if step >= train.steps:
-        way = "raise train.steps to go on"
+        way = "raise train.steps to continue"
     elif info.get("stopped_early") and 0 < train.patience <= stale:
-        way = f"it stopped early after {stale} validations in vain, raise train.patience to go on"
+        way = (
+            f"it stopped early after {stale} validations without improvement, "
+            "raise train.patience to continue"
+        )
     else:
         return ""
-    return f"{run.folder} is finished (step {step:,}); {way}, or choose another --out to begin anew"
+    return (
+        f"{run.folder} is finished (step {step:,}); {way}, or choose another --out to start again"
+    )
 
 
 def settle(run: Run, recipe: Recipe) -> Recipe:
     """A new folder, or one with a started run of the same experiment."""
-    from_run = recipe.train.from_run
-    data = {"folder": str(Path(recipe.data.folder).resolve())}
-    train = {"from_run": str(Path(from_run).resolve()) if from_run else ""}
-    recipe = recipe.model_copy(
-        update={
-            "data": recipe.data.model_copy(update=data),
-            "train": recipe.train.model_copy(update=train),
-        }
-    )
+    recipe = recipe.resolved()
     try:
         run.training.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -140,12 +123,12 @@ def settle(run: Run, recipe: Recipe) -> Recipe:
             f"{run.folder}: cannot be made ({error.strerror}); choose another --out"
         ) from None
     if run.recipe_path.exists():
-        old, new = flat(run.recipe()), flat(recipe)
+        old, new, changeable = flat(run.recipe()), flat(recipe), recipe.changeable_settings()
         for key in sorted(old.keys() | new.keys()):
-            if old.get(key) != new.get(key) and key not in CHANGEABLE:
+            if old.get(key) != new.get(key) and key not in changeable:
                 raise RunError(
                     f"{run.folder}: holds a run with {key} = {old.get(key)}, here it is "
-                    f"{new.get(key)}; choose another --out, or the same settings to go on"
+                    f"{new.get(key)}; choose another --out, or the same settings to resume it"
                 )
     elif run.model_path.exists():
         raise RunError(f"{run.folder}: has weights but no recipe.toml; choose another --out")
@@ -184,30 +167,15 @@ def stopping() -> Iterator[Callable[[], bool]]:
             signal.signal(number, handler)
 
 
-def prepare_lesson(run: Run, recipe: Recipe) -> Generator[Event, None, Lesson]:
-    """What a task brings: its reader, ids on disk, batches, objective and validation."""
-    match recipe.task:
-        case "translation":
-            return (yield from pair_lesson(run, recipe))
-        case "language-model":
-            return (yield from text_lesson(run, recipe))
-        case "classification" | "tagging":
-            return (yield from label_lesson(run, recipe))
-        case "masked-language-model":
-            return (yield from masked_lesson(run, recipe))
-
-
 def train_prepared(
-    run: Run, recipe: Recipe, lesson: Lesson, members: Team, stop: Callable[[], bool]
+    run: Run, recipe: Recipe, setup: TrainingSetup, members: Team, stop: Callable[[], bool]
 ) -> Iterator[Event]:
     """From encoded data to the end of training, or to a polite stop."""
     device = devices.choose_device(recipe.train.device)
     if device == torch.device("cuda"):
         device = torch.device("cuda", members.local_rank)
         torch.cuda.set_device(device)
-    if recipe.data.counted_window and not run.checkpoints():
-        yield Note("Counting which pieces stand near each other, for the model to begin with …")
-    state, remark = first_state(run, recipe, lesson, members, device)
+    state, remark = first_state(run, recipe, setup, members, device)
     with members.leader_first():
         damaged = state.restore(run)
     if remark and not state.step:
@@ -215,28 +183,30 @@ def train_prepared(
     if state.step == 0 and run.info():
         raise RunError(f"{run.folder}: finished and without checkpoints; choose another --out")
     dtype = devices.choose_precision(recipe.train.precision, device)
-    objective = objective_for(recipe, device, dtype, lesson.objective)
-    data = TrainingData(
-        lesson.examples, lesson.batches, members, carried_state=lesson.carried_state
-    )
-    data.pieces = pieces_that_fit(state.model, objective, data)
-    changed = state.go_on_under(conditions(device, dtype, data))
+    objective = in_precision(setup.objective, device, dtype)
+    data = TrainingData(setup.examples, setup.batches, members, carried_state=setup.carried)
+    with unchanged_buffers(state.model):
+        data.pieces = pieces_that_fit(state.model, objective, data)
+    changed = state.resume_under(conditions(device, dtype, data))
     yield from (Note(sentence, warning=True) for sentence in (*damaged, *changed))
     if state.step:
         drop_old_checkpoints(run, recipe)  # the process may have died just before
-        yield Resumed(state.step, measured_peak(state.model, data, dtype))
+        with unchanged_buffers(state.model):
+            peak = measured_peak(state.model, objective, data, dtype)
+        yield Resumed(state.step, peak)
     else:
         num_bytes = 12 * sum(parameter.numel() for parameter in state.model.parameters())
         run.require_space(2 * (recipe.train.keep + 1) * num_bytes)
         steps, accumulate = recipe.train.steps, recipe.train.accumulate
-        expected = estimate(state.model, objective, data, steps, accumulate, dtype)
-        yield replace(expected, vocabulary=max(lesson.inputs, lesson.outputs))
+        with unchanged_buffers(state.model):
+            expected = estimate(state.model, objective, data, steps, accumulate, dtype)
+        yield replace(expected, remark=setup.remark)
     if data.carried_state is not None:
         data.carried_state.load(state.carried)  # trials have left something else
     tensorboard = recipe.train.tensorboard
     log = Log(run.folder, state.step, tensorboard) if members.leads else None
     with log or nullcontext():
-        judge = Judge(run, recipe, state, lesson.held_out, log) if log else None
+        judge = Judge(run, recipe, state, setup, log) if log else None
         if (yield from update_until_done(run, recipe, state, data, objective, judge, stop)):
             last = state.judged_weights()
             if judge:
@@ -244,16 +214,21 @@ def train_prepared(
 
 
 def first_state(
-    run: Run, recipe: Recipe, lesson: Lesson, members: Team, device: torch.device
+    run: Run, recipe: Recipe, setup: TrainingSetup, members: Team, device: torch.device
 ) -> tuple[TrainingState, str]:
     """The model before the first update, the same in every process, and a remark on it if any."""
 
     def model() -> nn.Module:
-        return build(recipe.model, lesson.inputs, lesson.outputs, recipe.labels_with).to(device)
+        return build(recipe, setup.sizes).to(device)
 
     torch.manual_seed(derived_seed(recipe.seed))
     first = model().train()
-    remark = "" if run.checkpoints() else begin_with(first, run, recipe)
+    remark = ""
+    if not run.checkpoints():
+        if recipe.train.from_run:
+            remark = from_run(first, recipe.train.from_run)
+        elif setup.initialise is not None:
+            remark = setup.initialise(first)
     if members.size == 1 or recipe.train.parallel == "ddp":
         return TrainingState(first, recipe.train), remark
     shard(first)
@@ -272,21 +247,12 @@ def conditions(device: torch.device, dtype: torch.dtype, data: TrainingData) -> 
     }
 
 
-def objective_for(
-    recipe: Recipe,
-    device: torch.device,
-    dtype: torch.dtype,
-    objective: Callable[[Any, Any, float], Loss] = objectives.translation,
-) -> Objective:
+def in_precision(objective: Objective, device: torch.device, dtype: torch.dtype) -> Objective:
     """The task's objective, its products in the precision the device is good at."""
-    smoothing = recipe.train.label_smoothing
-
-    def plain(model: Any, batch: Any) -> Loss:
-        return objective(model, batch, smoothing)
 
     def mixed(model: Any, batch: Any) -> Loss:
         with torch.autocast(device.type, dtype=dtype):
-            return objective(model, batch, smoothing)
+            return objective(model, batch)
 
     # Even a disabled autocast costs a narrow model a tenth of its speed.
-    return plain if dtype == torch.float32 else mixed
+    return objective if dtype == torch.float32 else mixed

@@ -9,10 +9,10 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from regard.checkpoint import Run
 from regard.errors import RunError
 from regard.evaluate.validation import Validation
 from regard.recipe import TrainSection
+from regard.run import Run
 from regard.training.loop import Position
 from regard.training.optimizer import (
     MovingAverage,
@@ -21,7 +21,7 @@ from regard.training.optimizer import (
     optimizer_tensors,
 )
 from regard.training.parallel import copy_weights, whole
-from regard.weights import check_weights, weights
+from regard.weights import check_weights, load_checkpoint, save_checkpoint, weights
 
 
 @dataclass
@@ -98,12 +98,12 @@ class TrainingState:
 
     def save(self, run: Run, tensors: Mapping[str, Tensor]) -> None:
         progress = {**asdict(self.progress), "best": best_without_samples(self.progress.best)}
-        run.save_checkpoint(self.step, tensors, progress)
+        save_checkpoint(run, self.step, tensors, progress)
 
     def restore(self, run: Run) -> list[str]:
         """Load the newest good checkpoint, if there is any; a sentence for each damaged one.
 
-        When all are damaged nothing is begun anew: that would overwrite the best weights.
+        When all are damaged nothing is started again: that would overwrite the best weights.
         """
         damaged: dict[Path, RunError] = {}
         for path in reversed(run.checkpoints()):
@@ -117,7 +117,7 @@ class TrainingState:
             if damaged:
                 raise RunError(
                     f"{next(iter(damaged.values()))}; no checkpoint in {run.training} can be read, "
-                    "choose another --out to begin anew"
+                    "choose another --out to start again"
                 )
         for path in damaged:
             path.rename(path.with_suffix(".damaged"))
@@ -126,7 +126,7 @@ class TrainingState:
         ]
 
     def load(self, run: Run, path: Path) -> None:
-        tensors, progress = run.load_checkpoint(path)
+        tensors, progress = load_checkpoint(run, path)
         try:
             restored = Progress.from_json(progress)
             stored = part(tensors, "weight/")
@@ -140,7 +140,7 @@ class TrainingState:
             raise RunError(f"{path}: not a checkpoint of this run ({error})") from None
         self.progress = restored
 
-    def go_on_under(self, conditions: dict[str, str]) -> list[str]:
+    def resume_under(self, conditions: dict[str, str]) -> list[str]:
         """Note what the last bits of a result depend on; a sentence for each that has changed."""
         before = self.progress.conditions or conditions
         self.progress.conditions = conditions

@@ -133,8 +133,7 @@ def worthwhile(train: TrainSection) -> int:
         return max(1, train.processes)
     if train.steps < WORTHWHILE_STEPS:
         return 1
-    tokens = train.batch_tokens * train.accumulate
-    return max(1, min(cores.usable_cores(), tokens // WORTHWHILE_TOKENS))
+    return max(1, min(cores.usable_cores(), train.update_tokens // WORTHWHILE_TOKENS))
 
 
 def launched() -> bool:

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Generator
 from typing import Any
 
-from regard.checkpoint import Run
 from regard.errors import RunError
 from regard.recipe import Recipe
+from regard.run import Run
 from regard.training.events import Event, Interrupted, Saved
 from regard.training.judge import Judge
 from regard.training.loop import Objective, StepReport, TrainingData, training_steps

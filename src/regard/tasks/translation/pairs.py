@@ -6,15 +6,16 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 
-from regard.checkpoint import Run
 from regard.data import phrasebook
-from regard.data.corpus import Pair, held_out, language_codes, read_pairs
+from regard.data.corpus import Pair, held_out, read_pairs
 from regard.data.ids import IdPairs, write_ids
 from regard.data.pair_filter import FilterReport, PairFilter
-from regard.errors import DataError, RecipeError, RunError
+from regard.errors import DataError, RunError
 from regard.files import write_file
-from regard.recipe import DataSection, Recipe
-from regard.text.tokenizer import Tokenizer, Tokenizers
+from regard.run import Run
+from regard.tasks.tokenizers import learn
+from regard.tasks.translation.recipe import PairSection, TranslationRecipe
+from regard.text.tokenizer import Tokenizers
 
 # Texts kept for translation during validation; the loss is over all pairs.
 VALID_TEXTS = 2000
@@ -37,18 +38,11 @@ class Prepared:
     valid_pairs: list[Pair]
 
 
-def corpus(data: DataSection) -> Iterator[Pair]:
+def corpus(data: PairSection) -> Iterator[Pair]:
     """All pairs of the training files, held-out ones included."""
     if data.builtin:
         return phrasebook.pairs("train", data.builtin)
     return read_pairs(data.paths("train"), data.languages)
-
-
-def languages(data: DataSection) -> tuple[str, str] | None:
-    """The languages as named in the recipe, or as the file names tell."""
-    if data.builtin:
-        return ("fr", "en")
-    return data.languages or language_codes(data.paths("train"))
 
 
 def survey(pairs: Iterable[Pair]) -> Survey:
@@ -68,12 +62,12 @@ class Split:
     sentence that occurs twice is never on both sides.
     """
 
-    data: DataSection
+    data: PairSection
     seed: int
     share: float
 
     @classmethod
-    def of(cls, recipe: Recipe, pairs: int) -> "Split":
+    def of(cls, recipe: TranslationRecipe, pairs: int) -> "Split":
         data = recipe.data
         return cls(data, recipe.seed, min(data.held_out_share, data.held_out_pairs / max(1, pairs)))
 
@@ -94,56 +88,21 @@ class Split:
         return (pair for pair in corpus(self.data) if held_out(pair.source, self.seed, self.share))
 
 
-def known_tokenizers(run: Run, recipe: Recipe) -> Tokenizers | None:
-    """Those of the run, or else those of another that the recipe names, which become its own."""
-    if not run.has_tokenizers():
-        given = given_tokenizers(recipe)
-        if given is None:
-            return None
-        run.save_tokenizers(given)
-    return run.tokenizers()
-
-
-def given_tokenizers(recipe: Recipe) -> Tokenizers | None:
-    """Those of another run, if the recipe names one."""
-    section = recipe.tokenizer
-    if section.folder is None:
-        return None
-    folder = Path(recipe.data.folder, section.folder)
-    try:
-        given = Tokenizers.load(folder)
-    except RunError as error:
-        raise RecipeError(f"tokenizer.folder: {error}") from None
-    if given.joint != section.joint:
-        raise RecipeError(
-            f"tokenizer.folder: {folder} has {'two vocabularies' if section.joint else 'one'}; "
-            f"set tokenizer.joint={str(not section.joint).lower()} as it has"
-        )
-    return given
-
-
-def learn_tokenizers(recipe: Recipe, split: Split) -> Tokenizers:
+def learn_tokenizers(recipe: TranslationRecipe, split: Split) -> Tokenizers:
     """From the training side only."""
     section = recipe.tokenizer
-
-    def learn(texts: Iterable[str]) -> Tokenizer:
-        return Tokenizer.train(
-            texts,
-            kind=section.kind,
-            vocabulary_size=section.vocabulary_size,
-            lowercase=section.lowercase,
-        )
-
     if section.joint:
-        tokenizer = learn(text for pair in split.train() for text in (pair.source, pair.target))
+        texts = (text for pair in split.train() for text in (pair.source, pair.target))
+        tokenizer = learn(section, texts)
         return Tokenizers(tokenizer, tokenizer)
     return Tokenizers(
-        learn(pair.source for pair in split.train()), learn(pair.target for pair in split.train())
+        learn(section, (pair.source for pair in split.train())),
+        learn(section, (pair.target for pair in split.train())),
     )
 
 
 def encode_pairs(
-    run: Run, recipe: Recipe, split: Split, tokenizers: Tokenizers
+    run: Run, recipe: TranslationRecipe, split: Split, tokenizers: Tokenizers
 ) -> list[FilterReport]:
     """Both parts to ids on disk, and some validation texts beside them."""
     folder = run.training / "data"
@@ -170,13 +129,13 @@ def encode_pairs(
     return reports
 
 
-def bounds(recipe: Recipe) -> DataSection:
+def bounds(recipe: TranslationRecipe) -> PairSection:
     """The data's settings, where no pair is longer than a whole batch: it would not fit one."""
     longest = min(recipe.data.max_length, recipe.train.batch_tokens)
     return recipe.data.model_copy(update={"max_length": longest})
 
 
-def fitting(pairs: Iterable[Pair], tokenizers: Tokenizers, limits: DataSection) -> Iterator[Pair]:
+def fitting(pairs: Iterable[Pair], tokenizers: Tokenizers, limits: PairSection) -> Iterator[Pair]:
     """Those whose ids were kept: a line of a megabyte must not be translated either."""
     pair_filter = PairFilter(limits.max_length, limits.max_ratio)
     for pair in pairs:

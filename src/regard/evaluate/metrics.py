@@ -1,0 +1,42 @@
+"""The scores of validation: what they are called, and which direction is better."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Metric:
+    name: str  # in run.json, log.jsonl and train.metric
+    title: str  # as people read it
+    decimals: int = 2
+    higher_is_better: bool = True
+
+    def better(self, new: float, old: float | None) -> bool:
+        """Whether a value beats an earlier one; None is no value."""
+        if old is None:
+            return True
+        return new > old if self.higher_is_better else new < old
+
+
+LOSS = Metric("loss", "loss", 3, higher_is_better=False)
+PERPLEXITY = Metric("perplexity", "perplexity", 2, higher_is_better=False)
+BITS_PER_CHARACTER = Metric("bits_per_character", "bits/character", 3, higher_is_better=False)
+BLEU = Metric("bleu", "BLEU", 1)
+CHRF = Metric("chrf", "chrF", 1)
+ACCURACY = Metric("accuracy", "accuracy")
+MACRO_F1 = Metric("macro_f1", "macro-F1")
+SPAN_F1 = Metric("span_f1", "span F1")
+NEXT_SENTENCE_ACCURACY = Metric("next_sentence_accuracy", "next-sentence accuracy")
+TEMPERATURE = Metric("temperature", "temperature")
+CALIBRATION_ERROR = Metric("calibration_error", "calibration error", higher_is_better=False)
+
+
+def format_scores(scores: Mapping[str, float | None], metrics: Iterable[Metric]) -> list[str]:
+    """The scores that have a value, as people read them: BLEU 31.2, chrF 55.0"""
+    known = {metric.name: metric for metric in metrics}
+    found = []
+    for name, value in scores.items():
+        if value is not None:
+            metric = known.get(name, Metric(name, name.replace("_", " ")))
+            found.append(f"{metric.title} {value:.{metric.decimals}f}")
+    return found

@@ -1,0 +1,1 @@
+"""What training takes, by formula, on hardware one need not have."""

@@ -1,0 +1,62 @@
+"""Recipes that earlier versions wrote into run folders."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel
+
+# Before each task had a schema of its own, one schema held the settings of all tasks, and a run's
+# recipe.toml was written out with every one of them. Those of other tasks did nothing.
+UNION: dict[str, frozenset[str]] = {
+    "data": frozenset(
+        {
+            *("held_out_share", "held_out_pairs", "max_length", "max_ratio", "context"),
+            *("direction", "masked_share", "whole_words", "counted_window", "embeddings"),
+            *("label", "languages", "builtin", "imported"),
+        }
+    ),
+    "tokenizer": frozenset({"joint"}),
+    "head": frozenset({"pooling", "dropout"}),
+    "train": frozenset({"eval_sentences"}),
+    "decode": frozenset({"beam_size", "length_penalty", "max_length_ratio", "no_repeat_ngram"}),
+}
+# A file with all of these was written out by a program: nobody writes them by hand.
+WRITTEN_OUT = {
+    "": {"seed", "data", "tokenizer", "model", "train"},
+    "decode": UNION["decode"],
+    "train": {"adam_betas", "adam_epsilon", "max_skipped", "log_every", "eval_sentences"},
+}
+
+
+def without_other_tasks(
+    values: Mapping[str, Any], schema: type[BaseModel]
+) -> Mapping[str, Any]:
+    """The values without settings of other tasks, where an earlier version wrote them all."""
+    if not written_out(values):
+        return values
+    kept = dict(values)
+    for name, keys in UNION.items():
+        if name not in kept:
+            continue
+        field = schema.model_fields.get(name)
+        if field is None:
+            del kept[name]
+            continue
+        section: Any = field.annotation
+        known = names_of(section)
+        kept[name] = {k: v for k, v in kept[name].items() if k in known or k not in keys}
+    return kept
+
+
+def written_out(values: Mapping[str, Any]) -> bool:
+    tables = ((values if name == "" else values.get(name), keys) for name, keys in WRITTEN_OUT.items())
+    return all(isinstance(table, Mapping) and keys <= table.keys() for table, keys in tables)
+
+
+def names_of(section: type[BaseModel]) -> set[str]:
+    """The keys that a section takes, under their present and their former names."""
+    known = set(section.model_fields)
+    for field in section.model_fields.values():
+        choices = getattr(field.validation_alias, "choices", ())
+        known.update(each for each in choices if isinstance(each, str))
+    return known

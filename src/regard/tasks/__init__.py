@@ -1,0 +1,146 @@
+"""The list of tasks: what a model can be trained for, one row each.
+
+A task is one module (a folder for translation) that holds `TASK`. It is loaded when it is needed;
+this list loads nothing.
+"""
+
+import difflib
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from regard.errors import RecipeError
+
+if TYPE_CHECKING:
+    from regard.tasks.task import Task
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A task as commands, the server and the studio list it."""
+
+    name: str
+    module: str  # which holds TASK
+    # `regard train --FLAG FILES…` starts the first task that has the flag.
+    flag: str = ""
+    flag_help: str = ""
+    # Settings of `regard train` beside the files that this task takes.
+    options: frozenset[str] = frozenset()
+    # What the server answers with a run: "translations", "completions", "embeddings".
+    serves: frozenset[str] = frozenset()
+    # Tabs of the studio, and what the first of them says about itself.
+    views: tuple[str, ...] = ("training",)
+    title: str = ""
+    explanation: str = ""
+    # Models of Hugging Face's transformers that become runs of this task, and back.
+    families: tuple[str, ...] = ()
+
+
+TASKS: dict[str, Entry] = {
+    entry.name: entry
+    for entry in (
+        Entry(
+            name="translation",
+            module="regard.tasks.translation",
+            flag="pairs",
+            flag_help=(
+                "Sentences and their translations: two files with a sentence a line, or one .tsv "
+                "or .jsonl."
+            ),
+            options=frozenset({"preset", "languages"}),
+            serves=frozenset({"translations"}),
+            views=(
+                *("translate", "alignment", "heads", "numbers", "beam", "training", "positions"),
+                "compare",
+            ),
+            families=("marian", "pegasus"),
+        ),
+        Entry(
+            name="language-model",
+            module="regard.tasks.language_model",
+            flag="text",
+            flag_help=(
+                "Running text for a language model: plain text, or the texts of a .jsonl or .tsv."
+            ),
+            serves=frozenset({"completions", "embeddings"}),
+            views=("text", "training"),
+            title="Write",
+            explanation=(
+                "The model continues your text. Under each token is its probability; open one to "
+                "see what else might have come, and continue from there."
+            ),
+            families=("gpt2",),
+        ),
+        Entry(
+            name="masked-language-model",
+            module="regard.tasks.masked_language_model",
+            flag="text",
+            serves=frozenset({"embeddings"}),
+            views=("text", "training"),
+            title="Fill in",
+            explanation=(
+                "Write [MASK] where a word is missing: the model ranks what may stand there."
+            ),
+            families=("bert",),
+        ),
+        Entry(
+            name="classification",
+            module="regard.tasks.classification",
+            flag="labelled",
+            flag_help=(
+                "Texts and their labels for a classifier: a .tsv of label, tab, text, or a .jsonl."
+            ),
+            serves=frozenset({"embeddings"}),
+            views=("text", "training"),
+            title="Classify",
+            explanation="The probability of each label.",
+        ),
+        Entry(
+            name="tagging",
+            module="regard.tasks.tagging",
+            flag="tagged",
+            flag_help=(
+                "Sentences whose words have labels for a tagger: CoNLL columns, or CoNLL-U."
+            ),
+            serves=frozenset({"embeddings"}),
+            views=("text", "training"),
+            title="Tag",
+            explanation="A label for each word, with its probability.",
+        ),
+    )
+}
+# What a recipe is for that does not say it.
+DEFAULT = next(iter(TASKS))
+_loaded: "dict[str, Task]" = {}
+
+
+def entry(name: str) -> Entry:
+    """The row of a task, or a sentence that names the nearest one."""
+    if name in TASKS:
+        return TASKS[name]
+    close = difflib.get_close_matches(name, TASKS, n=1)
+    known = f"did you mean {close[0]}?" if close else f"there are {', '.join(TASKS)}"
+    raise RecipeError(f"task {name[:80]}: there is no such task; {known}")
+
+
+def task(name: str) -> "Task":
+    """The task itself, with its schema and its functions."""
+    if name not in _loaded:
+        _loaded[name] = import_module(entry(name).module).TASK
+    return _loaded[name]
+
+
+def add(new: "Task", flag: str = "", flag_help: str = "") -> None:
+    """Let this process work with a task of your own: train it, evaluate it, load its runs.
+
+    A run folder is data and never code, so every program that uses such a run adds its task first.
+    """
+    if new.name in TASKS and _loaded.get(new.name) is not new:
+        raise RecipeError(f"task {new.name}: there is one of that name; choose another")
+    TASKS[new.name] = Entry(new.name, module="", flag=flag, flag_help=flag_help)
+    _loaded[new.name] = new
+
+
+def for_family(family: str) -> Entry | None:
+    """The task that models of a Hugging Face family are for."""
+    return next((each for each in TASKS.values() if family in each.families), None)

@@ -1,0 +1,169 @@
+"""Sections of recipes that several tasks share. They load without PyTorch."""
+
+from pathlib import Path
+from typing import Literal, Self
+
+from pydantic import AliasChoices, Field, model_validator
+
+from regard.errors import RecipeError
+from regard.recipe import Section, TrainSection
+
+
+class FilesSection(Section):
+    """Where the data is. Relative names start at `folder`, which starts where you are."""
+
+    changeable = frozenset({"folder"})
+
+    folder: str = Field(default=".", description="Where relative file names start.")
+    train: tuple[str, ...] = Field(default=(), description="Files to learn from.")
+    valid: tuple[str, ...] = Field(
+        default=(), description="Files to validate on; without them a share is held out."
+    )
+    held_out_share: float = Field(
+        default=0.05, gt=0, lt=0.5, description="Share of the data held out for validation."
+    )
+    embeddings: str = Field(
+        default="", description="Vectors of words to start from, as Word2Vec and GloVe write them."
+    )
+
+    @model_validator(mode="after")
+    def has_files(self) -> Self:
+        if not self.named():
+            raise ValueError("name the training files (train)")
+        return self
+
+    def named(self) -> bool:
+        """Whether the data is named, once."""
+        return bool(self.train)
+
+    def resolved(self) -> Self:
+        return self.model_copy(update={"folder": str(Path(self.folder).resolve())})
+
+    def paths(self, name: Literal["train", "valid"]) -> list[Path]:
+        return [Path(self.folder, file) for file in getattr(self, name)]
+
+    def shown(self) -> str | list[str]:
+        """The name of a corpus, or its files."""
+        return [str(path) for path in self.paths("train")]
+
+
+class ImportableSection(FilesSection):
+    """Data of a task whose models can be imported: then regard has not seen the data."""
+
+    imported: str | None = Field(
+        default=None, description="The folder of an imported model; `regard import` writes it."
+    )
+
+    def named(self) -> bool:
+        return bool(self.train) != (self.imported is not None)
+
+    def paths(self, name: Literal["train", "valid"]) -> list[Path]:
+        if self.imported is not None:
+            raise RecipeError(
+                "data.imported: what an imported model learned from is not here; "
+                "write a recipe that names your own data (data.train)"
+            )
+        return super().paths(name)
+
+    def shown(self) -> str | list[str]:
+        return self.imported or super().shown()
+
+
+class TextSection(ImportableSection):
+    """Running text, read in windows of one length."""
+
+    context: int = Field(
+        default=256, ge=2, le=100_000, description="Tokens that the model reads at a time."
+    )
+
+
+class WindowSection(TextSection):
+    """Running text for a language model."""
+
+    direction: Literal["forward", "backward"] = Field(
+        default="forward", description="Which way the model reads; one of each makes good vectors."
+    )
+
+
+class MaskedSection(TextSection):
+    """Running text of which some is hidden."""
+
+    masked_share: float = Field(
+        default=0.15, gt=0, lt=1, description="Share of the tokens that are hidden."
+    )
+    whole_words: bool = Field(
+        default=False, description="Whether words are hidden whole, not by their pieces."
+    )
+    cooccurrence_window: int = Field(
+        default=0,
+        ge=0,
+        le=100,
+        validation_alias=AliasChoices("cooccurrence_window", "counted_window"),
+        description="Embeddings start from which tokens stand this near each other; 0 = at random.",
+    )
+
+
+class LabelledSection(FilesSection):
+    """Texts or sentences with labels."""
+
+    held_out_pairs: int = Field(
+        default=2000, ge=1, description="Most examples that are held out for validation."
+    )
+    max_length: int = Field(
+        default=256, ge=2, le=100_000, description="Longest text in pieces; the rest is cut off."
+    )
+    label: str | int = Field(
+        default="", description="The column of the labels: a name, or a number from 1."
+    )
+
+
+class TokenizerSection(Section):
+    """How text becomes tokens."""
+
+    kind: Literal["bpe", "unigram", "word", "character"] = Field(
+        default="bpe", description="What a token is: a piece of a word, a word, a character."
+    )
+    vocabulary_size: int = Field(
+        default=8000, ge=264, le=1_000_000, description="Most tokens in the vocabulary."
+    )
+    lowercase: bool = Field(default=False, description="Whether capitals are read as small letters.")
+    folder: str | None = Field(
+        default=None, description="A run whose tokenizer is used; it starts at data.folder."
+    )
+
+
+class TokenTraining(TrainSection):
+    """Training on batches of text."""
+
+    batch_tokens: int = Field(
+        default=4096, ge=1, description="Rows times longest sentence of a batch, on each side."
+    )
+    label_smoothing: float = Field(
+        default=0.1, ge=0, lt=1, description="Probability that training gives to wrong answers."
+    )
+
+    @property
+    def update_tokens(self) -> int:
+        return self.batch_tokens * self.accumulate
+
+
+class SampledTraining(TokenTraining):
+    """Training of models that write, with samples of what they write."""
+
+    changeable = TokenTraining.changeable | {"eval_sentences"}
+
+    eval_sentences: int = Field(
+        default=500, ge=0, description="Validation sentences that are translated; 0 for no samples."
+    )
+
+
+def check_positions(max_positions: int, longest: int, setting: str) -> None:
+    if longest > max_positions:
+        raise ValueError(
+            f"{setting} = {longest} is longer than model.max_positions = {max_positions}"
+        )
+
+
+def check_embeddings(data: FilesSection, tokenizer: TokenizerSection) -> None:
+    if data.embeddings and tokenizer.kind != "word":
+        raise ValueError('data.embeddings are of words; set tokenizer.kind = "word"')

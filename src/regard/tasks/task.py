@@ -1,0 +1,187 @@
+"""What a task is: a schema for its recipes, and plain functions that everything else asks."""
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from regard.errors import RecipeError, RequestError, RunError
+from regard.evaluate.metrics import Metric
+from regard.planning.task_planning import TaskPlanning
+from regard.recipe import Recipe
+from regard.reporter import SILENT, Reporter
+from regard.run import Run
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from regard.evaluate.validation import HeldOut
+    from regard.inspect.maps import Maps
+    from regard.tasks.embedder import Reader
+    from regard.training.events import Event
+    from regard.training.setup import TrainingSetup
+
+Section = dict[str, Any]
+Sizes = Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class DataFlags:
+    """What the command line says of the data, where no recipe does."""
+
+    train: tuple[Path, ...]
+    valid: tuple[Path, ...] = ()
+    languages: tuple[str, str] | None = None
+
+    def files(self) -> Section:
+        return {"train": list(map(str, self.train)), "valid": list(map(str, self.valid))}
+
+
+@dataclass(frozen=True)
+class Reason:
+    """A sentence about chosen sizes, and the settings that it speaks of."""
+
+    text: str
+    about: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """Sections of a recipe, and why they are so; the first sentence says how much data there is."""
+
+    values: dict[str, Section]
+    reasons: list[Reason]
+
+
+@dataclass(frozen=True)
+class Description:
+    """A run or a recipe in words."""
+
+    what: str  # "A classifier of texts"
+    data: str | list[str] | None  # the name of a corpus, or its files
+    columns: tuple[str, str, str] = ("input", "output", "expected")  # of validation samples
+    facts: Mapping[str, Any] = field(default_factory=dict)  # lines of `regard show`
+    sizes: Sizes = field(default_factory=dict)  # of its model, as far as they are known
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """How a run that searches for its outputs is to do it; None is as its recipe says."""
+
+    beam_size: int | None = None
+    length_penalty: float | None = None
+    engine: str = "auto"
+    int8: bool = False
+    heads_off: str | None = None
+    heads_only: str | None = None
+    heads_how: str = "zero"
+
+
+@dataclass(frozen=True)
+class Test:
+    """What to score a run on. A translator takes two files: sources, and their references."""
+
+    files: tuple[Path, ...] = ()
+    bootstrap: int = 1000  # resamples for the intervals; 0 for none
+    search: SearchOptions | None = None
+    reporter: Reporter = SILENT
+
+    def without_search(self) -> "Test":
+        if self.search is not None:
+            raise RequestError("options of a search: this run does not search; leave them out")
+        return self
+
+
+@dataclass(frozen=True)
+class ScoreLine:
+    """A score of a test set, with its 95 % interval where there is one."""
+
+    name: str
+    value: float
+    low: float | None = None
+    high: float | None = None
+    signature: str = ""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The scores of a run on a test set, and what it answered."""
+
+    headline: str
+    scores: Sequence[ScoreLine]
+    answers: Sequence[str] = ()  # lines to write to a file
+    labels: Sequence[str] = ()
+    confusion: Sequence[Sequence[int]] = ()  # [true, found] counts of the labels
+    facts: Mapping[str, Any] = field(default_factory=dict)  # everything, as JSON holds it
+
+    def score(self, name: str) -> float:
+        return next(each.value for each in self.scores if each.name == name)
+
+
+@dataclass(frozen=True)
+class TextQuestion:
+    """A text that somebody looks at in the studio."""
+
+    text: str
+    prefix: tuple[int, ...] = ()  # tokens that follow it
+    more: int = 0  # tokens to write after those
+
+
+@dataclass(frozen=True)
+class FineTuning:
+    """How a model that has learned before is trained: the learning rate times its width, and by
+    what the usual number of updates is divided.
+    """
+
+    rate: float = 0.05
+    shorter: int = 5
+
+
+def no_suggestion(data: Section, model: Mapping[str, Any], preset: str) -> Suggestion:
+    raise RecipeError("this task chooses no sizes by itself; write a recipe")
+
+
+def no_old_runs(run: Run) -> Sizes:
+    raise RunError(f"{run.model_path}: damaged (no sizes in its metadata)")
+
+
+def no_evaluation(run: Run, test: Test) -> Evaluation:
+    raise RequestError(f"{run.folder}: runs of this task cannot be evaluated on files")
+
+
+@dataclass(frozen=True)
+class Task:
+    """Functions take the task's own recipe. Only the first five are needed; see
+    docs/write-a-task.md.
+    """
+
+    name: str
+    recipe: type[Recipe]
+    # A fresh model. The sizes come from the training setup and are saved with the weights.
+    build: "Callable[[Any, Sizes], nn.Module]"
+    # Reads the data and says what to train on; what it yields is shown meanwhile.
+    setup: "Callable[[Run, Any], Generator[Event, None, TrainingSetup]]"
+    # The object that answers with a run, and a device to answer on.
+    load: Callable[[Path, str], Any]
+
+    evaluate: Callable[[Run, Test], Evaluation] = no_evaluation
+    metrics: tuple[Metric, ...] = ()
+    describe: Callable[[Any, Run | None], Description] = lambda recipe, run: Description(
+        f"A model for {recipe.task}", None
+    )
+    commands: Callable[[Any], Sequence[str]] = lambda recipe: ("regard evaluate {run}",)
+    # Facts for run.json beside those of every task.
+    info: Callable[[Any], Section] = lambda recipe: {}
+    # Lines for the card, measured with the weights that were kept.
+    after_training: "Callable[[Run, Any, nn.Module, HeldOut], list[str]] | None" = None
+    # From the command line to a [data] section and a name for the run; then to whole recipes.
+    data_section: Callable[[DataFlags], tuple[Section, str]] | None = None
+    suggest: Callable[[Section, Mapping[str, Any], str], Suggestion] = no_suggestion
+    fine_tuning: FineTuning = FineTuning()
+    planning: TaskPlanning | None = None
+    # Looking inside: an answer for the studio's text view, attention maps, vectors of texts.
+    look: Callable[[Any, TextQuestion], Section] | None = None
+    attend: "Callable[[Path, str, str | None], tuple[Any, Maps]] | None" = None
+    reader: "Callable[[Run, str], Reader] | None" = None
+    # Runs of the first version have no sizes in their weights.
+    sizes_of_old_run: Callable[[Run], Sizes] = no_old_runs

@@ -1,0 +1,54 @@
+"""The tokenizers of a run: its own, those of another run, or learned from its text."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from regard.errors import RecipeError, RunError
+from regard.run import Run
+from regard.tasks.sections import TokenizerSection
+from regard.text.tokenizer import Tokenizer, Tokenizers
+
+
+def known_tokenizers(run: Run, recipe: Any) -> Tokenizers | None:
+    """The tokenizers of the run, or else of another that the recipe names, which become its own."""
+    if not run.has_tokenizers():
+        given = given_tokenizers(recipe)
+        if given is None:
+            return None
+        run.save_tokenizers(given)
+    return run.tokenizers()
+
+
+def given_tokenizers(recipe: Any) -> Tokenizers | None:
+    """The tokenizers of another run: the one that training starts from, or the one that the recipe
+    names. What was learned is about the pieces of that run's tokenizer.
+    """
+    if recipe.train.from_run:
+        return Run.open(recipe.train.from_run).tokenizers()
+    section = recipe.tokenizer
+    if section.folder is None:
+        return None
+    folder = Path(recipe.data.folder, section.folder)
+    try:
+        given = Tokenizers.load(folder)
+    except RunError as error:
+        raise RecipeError(f"tokenizer.folder: {error}") from None
+    joint = getattr(section, "joint", True)
+    if given.joint != joint:
+        raise RecipeError(
+            f"tokenizer.folder: {folder} has {'two vocabularies' if joint else 'one'}; "
+            f"set tokenizer.joint={str(not joint).lower()} as it has"
+        )
+    return given
+
+
+def learn(section: TokenizerSection, texts: Iterable[str], verbatim: bool = False) -> Tokenizer:
+    """A tokenizer of these texts. A verbatim one keeps every space and line end."""
+    return Tokenizer.train(
+        texts,
+        kind=section.kind,
+        vocabulary_size=section.vocabulary_size,
+        lowercase=section.lowercase,
+        verbatim=verbatim,
+    )

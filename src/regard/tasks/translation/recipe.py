@@ -1,0 +1,134 @@
+"""The recipe of a translator. It loads without PyTorch."""
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from regard.configs.recurrent import RecurrentConfig
+from regard.configs.transformer import TransformerConfig
+from regard.data.corpus import language_codes
+from regard.recipe import Recipe, Section
+from regard.tasks.sections import (
+    ImportableSection,
+    SampledTraining,
+    TokenizerSection,
+    check_embeddings,
+)
+
+Builtin = Literal["phrasebook", "phrasebook-long"]
+# The languages of the corpora that come with the package.
+BUILTIN_LANGUAGES = ("fr", "en")
+
+
+class PairSection(ImportableSection):
+    """Sentences and their translations."""
+
+    builtin: Builtin | None = Field(
+        default=None, description="A corpus that comes with regard, instead of files."
+    )
+    languages: tuple[str, str] | None = Field(
+        default=None, description="Codes of the two languages, where file names do not show them."
+    )
+    held_out_pairs: int = Field(
+        default=2000, ge=1, description="Most pairs that are held out for validation."
+    )
+    max_length: int = Field(
+        default=256, ge=2, le=100_000, description="Longer pairs are dropped; in pieces."
+    )
+    max_ratio: float = Field(
+        default=4.0, gt=1, description="Pairs are dropped whose sides differ more in length."
+    )
+
+    @model_validator(mode="after")
+    def has_files(self) -> Self:
+        if not self.named():
+            raise ValueError(
+                "name either the training files (train) or a built-in corpus (builtin)"
+            )
+        return self
+
+    def named(self) -> bool:
+        ways = bool(self.train), self.builtin is not None, self.imported is not None
+        return ways.count(True) == 1
+
+    def shown(self) -> str | list[str]:
+        return self.builtin or super().shown()
+
+    def codes(self) -> tuple[str, str] | None:
+        """The languages as named in the recipe, or as the file names show them."""
+        if self.builtin:
+            return BUILTIN_LANGUAGES
+        if self.languages or self.imported is not None:
+            return self.languages
+        return language_codes(self.paths("train"))
+
+
+class PairTokenizerSection(TokenizerSection):
+    joint: bool = Field(
+        default=True, description="One vocabulary for both languages, or one each of that size."
+    )
+
+
+class DecodeSection(Section):
+    """How translations are searched for."""
+
+    beam_size: int = Field(
+        default=5, ge=1, le=1000, description="Hypotheses that the search keeps alive."
+    )
+    length_penalty: float = Field(
+        default=1.0, ge=0, le=10, description="How much longer translations are preferred."
+    )
+    max_length_ratio: float = Field(
+        default=2.0,
+        gt=0,
+        le=100,
+        description="An output may be this many times as long as its source, and 20 pieces more.",
+    )
+    no_repeat_ngram: int = Field(
+        default=0, ge=0, description="Length of sequences that may not be repeated; 0 = any may."
+    )
+
+
+class TranslationRecipe(Recipe):
+    """Sentences in one language to sentences in another."""
+
+    models = {"transformer": TransformerConfig, "recurrent": RecurrentConfig}
+    metrics = ("loss", "bleu", "chrf")
+
+    task: Literal["translation"] = "translation"
+    data: PairSection
+    tokenizer: PairTokenizerSection = PairTokenizerSection()
+    model: TransformerConfig | RecurrentConfig = Field(default_factory=dict, validate_default=True)  # type: ignore[arg-type]
+    train: SampledTraining = SampledTraining()
+    decode: DecodeSection = DecodeSection()
+
+    @model_validator(mode="after")
+    def fits_together(self) -> Self:
+        check_embeddings(self.data, self.tokenizer)
+        for name in ("train", "valid"):
+            if len(getattr(self.data, name)) > 2:
+                raise ValueError(f"data: {name} takes two files, or one .tsv or .jsonl")
+        if self.model.tied_embeddings == "all" and not self.tokenizer.joint:
+            raise ValueError(
+                'model.tied_embeddings = "all" needs tokenizer.joint = true; '
+                'use tied_embeddings = "output" with one vocabulary a language'
+            )
+        if isinstance(self.model, TransformerConfig):
+            check_transformer(self.model, self.data.max_length)
+        return self
+
+
+def check_transformer(model: TransformerConfig, max_length: int) -> None:
+    if model.d_model % model.num_heads:
+        raise ValueError(
+            f"model.d_model {model.d_model} is not a multiple of model.num_heads {model.num_heads}"
+        )
+    d_k = model.d_model // model.num_heads
+    if model.positions == "rotary" and d_k % 2:
+        raise ValueError(
+            'model.positions = "rotary" turns pairs of numbers, and a head of model.d_model / '
+            f"model.num_heads = {d_k} is odd"
+        )
+    if model.positions == "learned" and model.max_positions < max_length + 1:
+        raise ValueError("model.max_positions must be larger than data.max_length")
+

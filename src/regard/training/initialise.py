@@ -1,0 +1,54 @@
+"""Starting from another run: its model, as the recipe has it, and its weights."""
+
+import torch
+from torch import nn
+
+from regard.errors import RecipeError
+from regard.recipe import Recipe, parse
+from regard.run import Run
+from regard.weights import read_tensors
+
+# What belongs to a task and not to what was learned of the language.
+OWN = ("output.", "pooler.", "relation.", "head.", "head_norm.")
+
+
+def with_model_of(recipe: Recipe, run: Run) -> Recipe:
+    """The recipe with the model of the run that it starts from, but for what it says itself. A
+    started run has noted the model in its own recipe.
+    """
+    if not recipe.train.from_run:
+        return recipe
+    started = run.recipe_path.exists()
+    model = (run if started else Run.open(recipe.train.from_run)).recipe().model
+    said = recipe.model.model_dump(mode="json", include=recipe.model.model_fields_set)
+    if "model" not in recipe.model_fields_set:
+        said = {}
+    if said.get("kind", model.kind) != model.kind:
+        return recipe
+    if recipe.models.get(model.kind) is not type(model):
+        raise RecipeError(
+            f"train.from_run {recipe.train.from_run}: a model of kind {model.kind} for another "
+            f"task cannot become one for {recipe.task}"
+        )
+    values = recipe.model_dump(mode="json", exclude_none=True)
+    values["model"] = model.model_dump(mode="json") | said
+    return parse(values, recipe.train.from_run)
+
+
+@torch.no_grad()
+def from_run(model: nn.Module, folder: str) -> str:
+    """Copy all weights that a run has under the same name, or under that of a labeller's reader."""
+    path = Run.open(folder).model_path
+    tensors, _ = read_tensors(path)
+    for name, parameter in model.named_parameters():
+        plain = name.removeprefix("reader.")
+        found = tensors.get(name, tensors.get(plain, tensors.get(f"reader.{name}")))
+        if found is not None and found.shape == parameter.shape:
+            parameter.copy_(found)
+        elif not plain.startswith(OWN):
+            what = "it has none" if found is None else f"there it is {tuple(found.shape)}"
+            raise RecipeError(
+                f"{path}: {plain} is {tuple(parameter.shape)} in the recipe's model, {what}; "
+                "leave [model] out of the recipe to take the run's"
+            )
+    return f"The model starts from what {folder} has learned."
