@@ -15,7 +15,7 @@ from regard.models import Bert
 from regard.recipe import MODELS, Recipe, parse
 from regard.text.tokenizer import Tokenizer
 from regard.text.vectors import read_vectors
-from regard.weights import read_tensors
+from regard.weights import kept, read_tensors
 
 # What belongs to a task and not to what was learned of the language.
 OWN = ("output.", "pooler.", "relation.", "head.", "head_norm.")
@@ -68,15 +68,15 @@ def take_weights(model: nn.Module, folder: str) -> None:
     """All weights that a run has under the same name, or under the name of a labeller's reader."""
     path = Run.open(folder).model_path
     tensors, _ = read_tensors(path)
-    for name, parameter in model.named_parameters():
+    for name, own in kept(model).items():
         plain = name.removeprefix("reader.")
         found = tensors.get(name, tensors.get(plain, tensors.get(f"reader.{name}")))
-        if found is not None and found.shape == parameter.shape:
-            parameter.copy_(found)
+        if found is not None and found.shape == own.shape:
+            own.copy_(found)
         elif not plain.startswith(OWN):
             what = "it has none" if found is None else f"there it is {tuple(found.shape)}"
             raise RecipeError(
-                f"{path}: {plain} is {tuple(parameter.shape)} in the recipe's model, {what}; "
+                f"{path}: {plain} is {tuple(own.shape)} in the recipe's model, {what}; "
                 "leave [model] out of the recipe to take the run's"
             )
 
