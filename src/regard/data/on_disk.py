@@ -132,8 +132,7 @@ def write_arrays(
         with replacing_together(folder, names) as scratch:
             with ExitStack() as stack:
                 files = {
-                    part: stack.enter_context(NewFile(scratch / f"{name}.{part}"))
-                    for part in types
+                    part: stack.enter_context(NewFile(scratch / f"{name}.{part}")) for part in types
                 }
                 for chunk in chunks:
                     for part, file in files.items():

@@ -63,7 +63,7 @@ class MovingAverage:
     def update(self, model: nn.Module, step: int) -> None:
         # Early on the average follows faster, so that it forgets the random start.
         share = 1 - min(self.decay, (1 + step) / (10 + step))
-        parameters = list(model.parameters())
+        parameters = tuple(model.parameters())
         torch._foreach_lerp_(list(self.weights.values())[: len(parameters)], parameters, share)
         for name in self.buffers:
             buffer = model.get_buffer(name)
