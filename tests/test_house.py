@@ -33,7 +33,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "layers": set(),
     "text": set(),
     "models": {"layers"},
-    "data": {"text"},
+    "data": {"text", "files"},
     "objectives": {"data.batch", "data.label_ids", "data.masked", "layers"},
     "inspect": {"data.batch", "layers", "decode"},
     "decode": {"hypothesis"},

@@ -5,12 +5,13 @@ means a whole file. Arrays carry a checksum of their content in the header of th
 here loads PyTorch; `regard.weights` has the same for its tensors.
 """
 
+import errno
 import hashlib
 import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
@@ -40,26 +41,66 @@ def replacing(path: Path) -> Iterator[Path]:
     """A name to write under. What is there at the end is flushed and takes the place of `path`:
     all of it or nothing, so that a reader never sees half a file.
     """
-    scratch = None
     try:
-        # A folder of its own, since safetensors puts a temporary file beside the one it writes.
-        scratch = Path(tempfile.mkdtemp(prefix=SCRATCH, dir=path.parent))
-        temporary = scratch / path.name
-        yield temporary
-        # safetensors makes files that only their owner may read; a run follows the usual rights.
-        temporary.chmod(0o666 & ~UMASK)
-        flush(temporary)
-        os.replace(temporary, path)
-        flush(path.parent)  # the name itself survives a power cut
+        with replacing_together(path.parent, [path.name]) as scratch:
+            yield scratch / path.name
     except (OSError, SafetensorError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise RunError(
             f"{path}: cannot be written ({reason}); nothing is damaged, "
             "put that right and run the same command"
         ) from None
+
+
+@contextmanager
+def replacing_together(folder: Path, names: Sequence[str]) -> Iterator[Path]:
+    """A folder to write files of these names into, which at the end take the places of those in
+    `folder`. The last one vouches for the others: the old one is gone before any of them moves, and
+    the new one moves after them. Raises OSError where that fails.
+    """
+    with scratch_folder(folder) as scratch:
+        yield scratch
+        for name in names:
+            # safetensors makes files that only their owner may read; a run follows the usual
+            # rights.
+            (scratch / name).chmod(0o666 & ~UMASK)
+            flush(scratch / name)
+        if len(names) > 1:
+            (folder / names[-1]).unlink(missing_ok=True)
+        for name in names:
+            os.replace(scratch / name, folder / name)
+        flush(folder)  # the names themselves survive a power cut
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """A folder to write into, which takes the name `path` when everything in it is on the disk."""
+    path = Path(os.path.abspath(path))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with scratch_folder(path.parent) as scratch:
+            yield scratch
+            scratch.chmod(0o777 & ~UMASK)
+            for file in scratch.iterdir():
+                flush(file)
+            os.rename(scratch, path)
+            flush(path.parent)
+    except OSError as error:
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+            raise RunError(
+                f"{path}: is there already and not empty; choose another folder or remove it"
+            ) from None
+        raise
+
+
+@contextmanager
+def scratch_folder(parent: Path) -> Iterator[Path]:
+    """A folder of its own, since safetensors puts a temporary file beside the one it writes."""
+    scratch = Path(tempfile.mkdtemp(prefix=SCRATCH, dir=parent))
+    try:
+        yield scratch
     finally:
-        if scratch is not None:
-            shutil.rmtree(scratch, ignore_errors=True)
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def flush(path: Path) -> None:

@@ -38,10 +38,8 @@ def kept(model: nn.Module) -> dict[str, Tensor]:
 
 def buffers(model: nn.Module) -> dict[str, Tensor]:
     """The persistent buffers of a model by name. Others follow from a formula."""
-    found = dict(model.named_buffers())
-    # Only the names are of interest. Most models have no buffers, and need not be asked.
-    persistent = model.state_dict(keep_vars=True).keys() if found else ()
-    return {name: buffer for name, buffer in found.items() if name in persistent}
+    persistent = model.state_dict(keep_vars=True).keys()
+    return {name: buffer for name, buffer in model.named_buffers() if name in persistent}
 
 
 @contextmanager

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -28,10 +27,10 @@ from regard.data.on_disk import (
     damaged,
     id_type,
     mapped,
-    publish,
 )
 from regard.data.pair_filter import FilterReport, PairFilter
 from regard.errors import RunError
+from regard.files import replacing_together
 from regard.text.tokenizer import START, Tokenizer
 
 CHUNK_PAIRS = 4096
@@ -61,13 +60,13 @@ def write_ids(
     dtype = id_type(max(len(source_tokenizer), len(target_tokenizer)))
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with ExitStack() as stack:
-            ids = stack.enter_context(NewFile.create(folder / f"{name}.ids"))
-            index = stack.enter_context(NewFile.create(folder / f"{name}.index"))
-            header = stack.enter_context(NewFile.create(folder / f"{name}.json"))
-            for chunk in _chunks(pairs):
-                rows = _encode(chunk, source_tokenizer, target_tokenizer, pair_filter)
-                _append(rows, ids, index, np.dtype(dtype))
+        # The header is the last: it vouches for the others.
+        names = [f"{name}.{ending}" for ending in ("ids", "index", "json")]
+        with replacing_together(folder, names) as scratch:
+            with NewFile(scratch / names[0]) as ids, NewFile(scratch / names[1]) as index:
+                for chunk in _chunks(pairs):
+                    rows = _encode(chunk, source_tokenizer, target_tokenizer, pair_filter)
+                    _append(rows, ids, index, np.dtype(dtype))
             report = pair_filter.report()
             report.check()
             facts = {
@@ -79,8 +78,7 @@ def write_ids(
                 "target_tokenizer": target_tokenizer.fingerprint,
                 "sha256": {"ids": ids.digest.hexdigest(), "index": index.digest.hexdigest()},
             }
-            header.write(json.dumps(facts, indent=2).encode())
-            publish(folder, [ids, index, header])
+            (scratch / names[2]).write_bytes(json.dumps(facts, indent=2).encode())
     except OSError as error:
         raise RunError(
             f"{folder / name}: the encoded text cannot be written ({error.strerror or error});"

@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from regard.errors import RunError
+from regard.files import replacing_together
 
 FORMAT = 1
 ID_TYPES = ("<u2", "<i4")
@@ -28,49 +29,23 @@ def id_type(count: int) -> str:
 
 
 class NewFile:
-    """A file under a temporary name, with a running digest; removed unless it is published."""
+    """A file that is written a piece at a time, with a running digest."""
 
-    def __init__(self, path: Path, file: BinaryIO) -> None:
-        self.path = path
-        self.part = path.with_name(f"{path.name}.part")
-        self.file = file
+    def __init__(self, path: Path) -> None:
+        self.file = path.open("wb")
         self.size = 0
         self.digest = hashlib.sha256()
-
-    @classmethod
-    def create(cls, path: Path) -> Self:
-        return cls(path, path.with_name(f"{path.name}.part").open("wb"))
 
     def write(self, content: bytes) -> None:
         self.file.write(content)
         self.digest.update(content)
         self.size += len(content)
 
-    def finish(self) -> None:
-        self.file.flush()
-        os.fsync(self.file.fileno())
-        self.file.close()
-
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.file.close()
-        self.part.unlink(missing_ok=True)
-
-
-def publish(folder: Path, files: list[NewFile]) -> None:
-    """Put the files in place, the header last and the old header gone before anything moves."""
-    for new in files:
-        new.finish()
-    files[-1].path.unlink(missing_ok=True)
-    for new in files:
-        os.replace(new.part, new.path)
-    directory = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)
 
 
 def damaged(path: Path, why: str) -> RunError:
@@ -152,15 +127,16 @@ def write_arrays(
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with ExitStack() as stack:
-            files = {
-                part: stack.enter_context(NewFile.create(folder / f"{name}.{part}"))
-                for part in types
-            }
-            header = stack.enter_context(NewFile.create(folder / f"{name}.json"))
-            for chunk in chunks:
-                for part, file in files.items():
-                    file.write(chunk[part].astype(types[part]).tobytes())
+        # The header is the last: it vouches for the others.
+        names = [f"{name}.{ending}" for ending in (*types, "json")]
+        with replacing_together(folder, names) as scratch:
+            with ExitStack() as stack:
+                files = {
+                    part: stack.enter_context(NewFile(scratch / f"{name}.{part}")) for part in types
+                }
+                for chunk in chunks:
+                    for part, file in files.items():
+                        file.write(chunk[part].astype(types[part]).tobytes())
             about = {
                 "format": FORMAT,
                 "facts": dict(facts()),
@@ -171,8 +147,7 @@ def write_arrays(
                 },
                 "sha256": {part: file.digest.hexdigest() for part, file in files.items()},
             }
-            header.write(json.dumps(about, indent=2).encode())
-            publish(folder, [*files.values(), header])
+            (scratch / f"{name}.json").write_bytes(json.dumps(about, indent=2).encode())
     except OSError as error:
         raise RunError(
             f"{folder / name}: the encoded text cannot be written ({error.strerror or error});"

@@ -18,13 +18,12 @@ from torch import Tensor
 
 from regard.checkpoint import Run
 from regard.engines import settings as theirs
-from regard.engines.folders import new_folder
 from regard.engines.renaming import stream_order, to_ours, to_theirs
 from regard.engines.saved import optional_json, read_json, read_weights, tidied
 from regard.engines.settings import Settings
 from regard.engines.vocabulary import read_tokenizers, tokenizer_files
 from regard.errors import RequestError, RunError
-from regard.files import UMASK
+from regard.files import UMASK, new_folder
 from regard.recipe import Recipe, parse
 from regard.text.tokenizer import Tokenizers
 from regard.weights import weights

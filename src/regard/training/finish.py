@@ -57,4 +57,10 @@ def readable(paths: list[Path], prefix: str) -> Generator[Event, None, list[dict
 
 
 def averaged(sets: list[dict[str, Tensor]]) -> dict[str, Tensor]:
-    return {name: torch.stack([tensors[name] for tensors in sets]).mean(0) for name in sets[0]}
+    """The mean of each tensor; of one that counts in whole numbers, the last."""
+    return {
+        name: torch.stack([tensors[name] for tensors in sets]).mean(0)
+        if last.is_floating_point()
+        else last
+        for name, last in sets[-1].items()
+    }

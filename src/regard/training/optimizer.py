@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from regard.recipe import TrainSection
 from regard.training.parallel import distribute_like
+from regard.weights import buffers, weights
 
 
 def build_optimizer(model: nn.Module, train: TrainSection) -> torch.optim.Optimizer:
@@ -55,13 +56,21 @@ class MovingAverage:
 
     def __init__(self, model: nn.Module, decay: float) -> None:
         self.decay = decay
-        self.weights = {name: p.detach().clone() for name, p in model.named_parameters()}
+        self.weights = {name: tensor.clone() for name, tensor in weights(model).items()}
+        self.buffers = list(buffers(model))
 
     @torch.no_grad()
     def update(self, model: nn.Module, step: int) -> None:
         # Early on the average follows faster, so that it forgets the random start.
         share = 1 - min(self.decay, (1 + step) / (10 + step))
-        torch._foreach_lerp_(list(self.weights.values()), list(model.parameters()), share)
+        parameters = tuple(model.parameters())
+        torch._foreach_lerp_(list(self.weights.values())[: len(parameters)], parameters, share)
+        for name in self.buffers:
+            buffer = model.get_buffer(name)
+            if buffer.is_floating_point():
+                self.weights[name].lerp_(buffer, share)
+            else:  # a count has no average
+                self.weights[name].copy_(buffer)
 
     @torch.no_grad()
     def load(self, tensors: Mapping[str, Tensor]) -> None:

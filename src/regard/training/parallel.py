@@ -13,6 +13,7 @@ from torch.distributed.tensor import DTensor, distribute_tensor
 from torch.nn.parallel import DistributedDataParallel
 
 from regard.training.team import Team
+from regard.weights import kept
 
 
 class Gradients:
@@ -90,5 +91,5 @@ def distribute_like(tensor: Tensor, like: Tensor) -> Tensor:
 
 @torch.no_grad()
 def copy_weights(model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
-    for name, parameter in model.named_parameters():
-        parameter.copy_(distribute_like(tensors[name], parameter))
+    for name, tensor in kept(model).items():
+        tensor.copy_(distribute_like(tensors[name], tensor))
