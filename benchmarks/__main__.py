@@ -16,8 +16,8 @@ from benchmarks.progress import Progress
 from benchmarks.sizes import SIZES
 from benchmarks.summary import put
 from benchmarks.workload import default_pairs, held_out_sentences, prepare_pairs
-from regard.checkpoint import Run
 from regard.machine.cores import usable_cores
+from regard.run import Run
 
 # Not for figures: to see that everything runs.
 QUICK = {"rounds": 1, "seconds": 1.0, "count": 50, "corpora": [29_000, 60_000]}

@@ -11,7 +11,7 @@ from typing import Any
 from benchmarks.process import KEEP_BUFFERS, REGARD, Contender
 from benchmarks.progress import Progress
 from benchmarks.summary import markdown, megabytes, paired_ratio, speed
-from regard.checkpoint import Run
+from regard.run import Run
 from regard.text.tokenizer import END, Tokenizers
 
 

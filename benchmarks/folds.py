@@ -22,11 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.process import environment
-from regard.checkpoint import Run
 from regard.data.labelled import Labelled, read_texts
 from regard.engines.ctranslate2 import fingerprint
 from regard.errors import RegardError, RunError
 from regard.recipe import Recipe, read
+from regard.run import Run
 
 RESAMPLES = 10_000
 WAYS = ("fine-tuned", "from nothing")

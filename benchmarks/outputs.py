@@ -33,7 +33,7 @@ def regard(job: Message) -> Engine:
     """From text to text, with regard's own batches."""
     import torch
 
-    from regard.tasks import Translator
+    from regard.tasks.translation.translator import Translator
 
     torch.set_num_threads(job["threads"])
     translator = Translator.load(job["run"])

@@ -148,7 +148,7 @@ async def load(
 
 def expectations(options: argparse.Namespace) -> list[tuple[bytes, str]]:
     """Requests, and the offline translation of each."""
-    from regard.tasks import Translator
+    from regard.tasks.translation.translator import Translator
 
     texts = sentences(options)
     translator = Translator.load(options.run, engine=options.engine)
@@ -217,7 +217,7 @@ async def overload(options: argparse.Namespace) -> None:
 
 
 async def throughput(options: argparse.Namespace) -> None:
-    from regard.tasks import Translator
+    from regard.tasks.translation.translator import Translator
 
     pairs = expectations(options)
     texts = sentences(options)

@@ -9,18 +9,18 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from regard.work import training_flops
 
 from benchmarks.process import ROOT
 from benchmarks.sizes import SIZES
-from regard.checkpoint import Run
 from regard.data import phrasebook
 from regard.data.batches import Batches
 from regard.models.transformer import Transformer
 from regard.recipe import DataSection, Recipe, TokenizerSection, TrainSection
+from regard.run import Run
 from regard.training import prepare
 from regard.training.loop import TrainingData
 from regard.training.team import Team
-from regard.work import training_flops
 
 MULTI30K = Path(os.environ.get("REGARD_DATA", ROOT.parent / "shared" / "data")) / "multi30k"
 

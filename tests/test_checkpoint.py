@@ -25,11 +25,11 @@ from safetensors.torch import save
 from torch import Tensor
 
 from regard import files
-from regard.checkpoint import Run, Tokenizers
 from regard.errors import RunError
 from regard.files import write_file
 from regard.models import build
 from regard.recipe import Recipe, parse
+from regard.run import Run, Tokenizers
 from regard.text.tokenizer import Tokenizer
 from regard.weights import read_tensors, weights, write_tensors
 

@@ -12,13 +12,13 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from regard import objectives, plan
 from regard.data.batch import Batch, batch_pairs
-from regard.devices import CARDS, Device, Fleet, find_fleet
 from regard.errors import RequestError
 from regard.machine import devices, memory
 from regard.models import build
 from regard.models.recurrent import RecurrentConfig
 from regard.models.transformer import TransformerConfig
-from regard.plan import (
+from regard.planning.fleet import CARDS, Device, Fleet, find_fleet
+from regard.planning.plan import (
     activation_bytes,
     batch_seconds,
     deal,

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from regard.checkpoint import Run
+from regard.decode.search import Search
 from regard.engines.native import Native, batches_by_length
 from regard.errors import RequestError, RunError
 from regard.recipe import parse
-from regard.search import Search
-from regard.tasks import Translation, Translator, joined
+from regard.run import Run
+from regard.tasks.translation.translator import Translation, Translator, joined
 from regard.text.tokenizer import END, START
 from regard.training.run import train
 

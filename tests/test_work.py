@@ -8,6 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from regard.work import (
+    counted_tokens,
+    loss_flops,
+    recurrent_activation_bytes,
+    stack_activation_bytes,
+    training_flops,
+    work_of,
+)
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -15,7 +23,6 @@ from regard import objectives
 from regard.data.batch import TextBatch, batch_pairs
 from regard.data.masked import MaskedExamples, Masking
 from regard.data.stream import Stream, WindowBatches, write_stream
-from regard.devices import find_fleet
 from regard.models import (
     BertConfig,
     GPTConfig,
@@ -25,17 +32,10 @@ from regard.models import (
     RecurrentLanguageModelConfig,
     build,
 )
-from regard.plan import Sizes, activations, make_plan
+from regard.planning.fleet import find_fleet
+from regard.planning.plan import Sizes, activations, make_plan
 from regard.recipe import parse
 from regard.text.tokenizer import Tokenizer
-from regard.work import (
-    counted_tokens,
-    loss_flops,
-    recurrent_activation_bytes,
-    stack_activation_bytes,
-    training_flops,
-    work_of,
-)
 
 VOCABULARY, ROWS, LENGTH = 300, 4, 20
 SIZES = {"num_layers": 2, "d_model": 64, "d_ff": 160, "num_heads": 4}

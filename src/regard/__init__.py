@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING, Any
 from regard.errors import DataError, RecipeError, RegardError, RequestError, RunError
 
 if TYPE_CHECKING:
-    from regard.checkpoint import Run
+    from regard.decode.search import Search
     from regard.evaluate.scores import corpus_scores
     from regard.recipe import Recipe
     from regard.recipe import read as read_recipe
-    from regard.search import Search
-    from regard.tasks import Alignment, Translation, Translator
+    from regard.run import Run
+    from regard.tasks.attender import Attender
+    from regard.tasks.classification import Classifier
+    from regard.tasks.embedder import Embedder
+    from regard.tasks.filler import Filler
+    from regard.tasks.tagging import Tagger
+    from regard.tasks.translation.translator import Alignment, Translation, Translator
+    from regard.tasks.writer import Writer, Writing
     from regard.text.tokenizer import Tokenizer
-    from regard.text_tasks.attender import Attender
-    from regard.text_tasks.embedder import Embedder
-    from regard.text_tasks.filler import Filler
-    from regard.text_tasks.labelling import Classifier, Tagger
-    from regard.text_tasks.writer import Writer, Writing
     from regard.training.run import train, training_run
 
 __all__ = [  # noqa: RUF022
@@ -56,18 +57,18 @@ _HOMES = {
     "Tokenizer": "regard.text.tokenizer:Tokenizer",
     "train": "regard.training.run:train",
     "training_run": "regard.training.run:training_run",
-    "Run": "regard.checkpoint:Run",
-    "Translator": "regard.tasks:Translator",
-    "Search": "regard.search:Search",
-    "Translation": "regard.tasks:Translation",
-    "Alignment": "regard.tasks:Alignment",
-    "Writer": "regard.text_tasks.writer:Writer",
-    "Writing": "regard.text_tasks.writer:Writing",
-    "Classifier": "regard.text_tasks.labelling:Classifier",
-    "Tagger": "regard.text_tasks.labelling:Tagger",
-    "Filler": "regard.text_tasks.filler:Filler",
-    "Embedder": "regard.text_tasks.embedder:Embedder",
-    "Attender": "regard.text_tasks.attender:Attender",
+    "Run": "regard.run:Run",
+    "Translator": "regard.tasks.translation.translator:Translator",
+    "Search": "regard.decode.search:Search",
+    "Translation": "regard.tasks.translation.translator:Translation",
+    "Alignment": "regard.tasks.translation.translator:Alignment",
+    "Writer": "regard.tasks.writer:Writer",
+    "Writing": "regard.tasks.writer:Writing",
+    "Classifier": "regard.tasks.classification:Classifier",
+    "Tagger": "regard.tasks.tagging:Tagger",
+    "Filler": "regard.tasks.filler:Filler",
+    "Embedder": "regard.tasks.embedder:Embedder",
+    "Attender": "regard.tasks.attender:Attender",
     "corpus_scores": "regard.evaluate.scores:corpus_scores",
 }
 

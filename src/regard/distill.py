@@ -15,20 +15,20 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from regard.checkpoint import Run
 from regard.data.corpus import Pair
+from regard.decode.search import Search
 from regard.engines.ctranslate2 import fingerprint
 from regard.errors import RecipeError, RunError
 from regard.files import replacing, write_file
 from regard.machine.cores import usable_cores
 from regard.models import TransformerConfig
 from regard.recipe import Recipe, override, parse
-from regard.search import Search
-from regard.tasks import Translator
+from regard.run import Run
+from regard.tasks.translation.pairs import Split, bounds, corpus, fitting, languages, survey
+from regard.tasks.translation.sizes import Preset, fast_layers
+from regard.tasks.translation.translator import Translator
 from regard.training.events import Event
-from regard.training.prepare import Split, bounds, corpus, fitting, languages, survey
 from regard.training.run import training_run
-from regard.training.sizes import Preset, fast_layers
 
 # Pairs translated before their translations are safe on the disk.
 CHUNK_PER_CORE = 512

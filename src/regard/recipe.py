@@ -80,9 +80,7 @@ class TrainSection(Section):
     weight_decay: float = Field(
         default=0.0, ge=0, description="How strongly matrices are pulled towards 0."
     )
-    clip_norm: float = Field(
-        default=1.0, ge=0, description="The longest gradient; 0 for no limit."
-    )
+    clip_norm: float = Field(default=1.0, ge=0, description="The longest gradient; 0 for no limit.")
     eval_every: int = Field(default=1000, ge=1, description="Updates between validations.")
     save_every: int = Field(default=1000, ge=1, description="Updates between checkpoints.")
     keep: int = Field(default=3, ge=1, description="Checkpoints that are kept.")
@@ -94,9 +92,13 @@ class TrainSection(Section):
     moving_average: float = Field(
         default=0.0, ge=0, lt=1, description="Decay of a moving average of the weights; 0 = none."
     )
-    metric: str = Field(default="loss", description="The score that decides which weights are kept.")
+    metric: str = Field(
+        default="loss", description="The score that decides which weights are kept."
+    )
     patience: int = Field(
-        default=0, ge=0, description="Validations without improvement until training ends; 0 = never."
+        default=0,
+        ge=0,
+        description="Validations without improvement until training ends; 0 = never.",
     )
     max_skipped: int = Field(
         default=20, ge=1, description="Updates in a row that may fail to be finite."

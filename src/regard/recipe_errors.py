@@ -33,9 +33,7 @@ def explain(
     return f"{key} = {reprlib.repr(first['input'])}: {message[0].lower()}{message[1:]}{more}"
 
 
-def suggestion(
-    location: tuple[int | str, ...], values: Mapping[str, Any], schema: Any
-) -> str:
+def suggestion(location: tuple[int | str, ...], values: Mapping[str, Any], schema: Any) -> str:
     """The nearest key people may have meant, in the same section, in another, or the task that it
     belongs to.
     """

@@ -28,9 +28,7 @@ WRITTEN_OUT = {
 }
 
 
-def without_other_tasks(
-    values: Mapping[str, Any], schema: type[BaseModel]
-) -> Mapping[str, Any]:
+def without_other_tasks(values: Mapping[str, Any], schema: type[BaseModel]) -> Mapping[str, Any]:
     """The values without settings of other tasks, where an earlier version wrote them all."""
     if not written_out(values):
         return values
@@ -49,7 +47,9 @@ def without_other_tasks(
 
 
 def written_out(values: Mapping[str, Any]) -> bool:
-    tables = ((values if name == "" else values.get(name), keys) for name, keys in WRITTEN_OUT.items())
+    tables = (
+        (values if name == "" else values.get(name), keys) for name, keys in WRITTEN_OUT.items()
+    )
     return all(isinstance(table, Mapping) and keys <= table.keys() for table, keys in tables)
 
 

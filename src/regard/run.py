@@ -135,7 +135,9 @@ class Run:
                 size = int.from_bytes(file.read(8), "little")
                 found = hashlib.sha256(file.read(min(size, HEADER_BYTES)))
             for path in others:
-                found.update(f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}".encode())
+                found.update(
+                    f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}".encode()
+                )
         except OSError:
             return ""
         return found.hexdigest()[:16]

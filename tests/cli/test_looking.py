@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from regard.checkpoint import Run
 from regard.cli import main
 from regard.models import TransformerConfig, build
 from regard.recipe import Recipe, parse
+from regard.run import Run
 from regard.text.tokenizer import Tokenizer, Tokenizers
 from regard.weights import weights
 

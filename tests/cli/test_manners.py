@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from safetensors import SafetensorError
 
-from regard.checkpoint import Run
 from regard.cli import main
-from regard.text_tasks.writer import Writer
+from regard.run import Run
+from regard.tasks.writer import Writer
 
 SMALL = [
     word

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from regard.checkpoint import Run
 from regard.cli import app, main
 from regard.machine import cores, devices
 from regard.models import build
 from regard.recipe import read
+from regard.run import Run
 from regard.text.tokenizer import Tokenizer, Tokenizers
 
 SETTINGS = """

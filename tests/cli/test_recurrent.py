@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from regard.checkpoint import Run
 from regard.cli import main
 from regard.recipe import parse
+from regard.run import Run
 from regard.training.run import train, training_run
 
 WORDS = {"one": "un", "two": "deux", "three": "trois", "four": "quatre", "five": "cinq"}

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from regard.checkpoint import Run
 from regard.cli import main
 from regard.cli.train import DataFlags, choose
 from regard.errors import RecipeError, RunError
 from regard.recipe import Recipe
+from regard.run import Run
 
 FILES = {
     "translation": DataFlags(pairs=(Path("a.en"), Path("a.de"))),

@@ -8,8 +8,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from regard.decode import Hypothesis, Rows, beam, collect
+from regard.decode.beam import beam
+from regard.decode.contract import Rows
 from regard.decode.filters import forbid, forced_prefix, min_length, no_repeat_ngram, temperature
+from regard.decode.hypothesis import Hypothesis
+from regard.decode.sample import collect
 
 END = 3
 

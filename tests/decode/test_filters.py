@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from regard.decode import Rows
+from regard.decode.contract import Rows
 from regard.decode.filters import (
     forbid,
     forced_prefix,

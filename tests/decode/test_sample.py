@@ -6,9 +6,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from regard.decode import Rows, collect, sample
+from regard.decode.contract import Rows
 from regard.decode.filters import forbid, no_repeat_ngram, temperature
-from regard.decode.sample import _inverse
+from regard.decode.sample import _inverse, collect, sample
 
 END = 3
 

@@ -12,15 +12,15 @@ import pytest
 import torch
 from torch import nn
 
-from regard.checkpoint import Run
+from regard.decode.hypothesis import Hypothesis
+from regard.decode.search import Search
 from regard.engines import Stopped, conversion, never
 from regard.engines.native import Native
 from regard.errors import RequestError, RunError
-from regard.hypothesis import Hypothesis
 from regard.models import build
 from regard.recipe import parse
-from regard.search import Search
-from regard.tasks import Translator
+from regard.run import Run
+from regard.tasks.translation.translator import Translator
 from regard.text.tokenizer import END, PAD, START, UNKNOWN, Tokenizer, Tokenizers
 from regard.weights import weights
 

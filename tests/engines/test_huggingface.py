@@ -14,16 +14,16 @@ from tokenizers import Tokenizer as Library
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
 from torch.testing import assert_close
 
-from regard.checkpoint import Run
 from regard.cli import main
 from regard.data.batch import batch_pairs
 from regard.engines.huggingface import export_run, import_run
 from regard.errors import RegardError
 from regard.models import build
 from regard.recipe import parse
-from regard.tasks import Translator
+from regard.run import Run
+from regard.tasks.translation.translator import Translator
+from regard.tasks.writer import Writer, Writing
 from regard.text.tokenizer import Tokenizer, Tokenizers
-from regard.text_tasks.writer import Writer, Writing
 from regard.weights import weights
 
 SENTENCES = ["the cat sleeps", "a dog eats the bone", "we like big red apples", "no"]

@@ -8,11 +8,11 @@ import pytest
 import torch
 from torch import Tensor
 
+from regard.decode.hypothesis import Hypothesis
+from regard.decode.search import Search
 from regard.engines import Abandoned
 from regard.engines.native import Native, side_by_side
-from regard.hypothesis import Hypothesis
 from regard.models.transformer import Transformer, TransformerConfig
-from regard.search import Search
 from regard.text.tokenizer import END, PAD, START, UNKNOWN
 
 VOCABULARY = 300

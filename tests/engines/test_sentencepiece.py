@@ -16,15 +16,15 @@ import torch
 import transformers
 from torch.testing import assert_close
 
-from regard.checkpoint import Run
 from regard.cli import main
 from regard.data.batch import batch_pairs
 from regard.data.ids import IdPairs
+from regard.decode.search import Search
 from regard.engines.ctranslate2 import CTranslate2
 from regard.engines.huggingface import export_run, import_run
 from regard.errors import RegardError
-from regard.search import Search
-from regard.tasks import Translator
+from regard.run import Run
+from regard.tasks.translation.translator import Translator
 
 pytestmark = pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")
 WHO = {"le chat": "the cat", "la fille": "the girl", "un homme": "a man", "Jane": "Jane"}

@@ -13,14 +13,14 @@ import pytest
 import torch
 
 from regard import layers
-from regard.checkpoint import Run
+from regard.decode.hypothesis import Hypothesis
+from regard.decode.search import Search
 from regard.engines.native import Native
 from regard.errors import RunError
 from regard.files import read_arrays, write_arrays
-from regard.hypothesis import Hypothesis
 from regard.layers.positions import Sinusoidal
 from regard.models.transformer import Transformer, TransformerConfig
-from regard.search import Search
+from regard.run import Run
 
 pytest.importorskip("ctranslate2", reason="needs the extra `fast`")
 from regard.engines.conversion import convert

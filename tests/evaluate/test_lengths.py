@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.evaluate import corpus_scores
 from regard.evaluate.lengths import FEWEST_SENTENCES, MOST_BINS, length_bins, scores_by_length
+from regard.evaluate.scores import corpus_scores
 
 
 def sentences(lengths: list[int]) -> list[str]:

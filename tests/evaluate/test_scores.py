@@ -7,7 +7,7 @@ import pytest
 import sacrebleu
 
 from regard.errors import DataError
-from regard.evaluate import METRICS, bleu, chrf, corpus_scores
+from regard.evaluate.scores import METRICS, bleu, chrf, corpus_scores
 
 WORDS = ["Der", "Hund", "die", "Katze", "läuft", "schnell", "über", "das", "grüne", "Feld", "."]
 

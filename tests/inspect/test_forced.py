@@ -8,6 +8,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from regard.data.batch import batch_pairs
+from regard.decode.search import Search
 from regard.engines.native import Native
 from regard.errors import RequestError
 from regard.inspect.forced import forced
@@ -16,7 +17,6 @@ from regard.inspect.maps import attention_maps
 from regard.inspect.numbers import numbers
 from regard.models.recurrent import Recurrent, RecurrentConfig
 from regard.models.transformer import Transformer, TransformerConfig
-from regard.search import Search
 
 END = 3
 SOURCE, OUTPUT = [5, 9, 12, 7, END], [6, 8, 13, END]

@@ -9,15 +9,15 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from regard.checkpoint import Run
 from regard.cli import main
 from regard.errors import RequestError
 from regard.inspect.heads import Part
 from regard.layers.attention import attention
 from regard.models import build
 from regard.recipe import parse
+from regard.run import Run
+from regard.tasks.attender import Attender, words_of
 from regard.text.tokenizer import Tokenizer, Tokenizers
-from regard.text_tasks.attender import Attender, words_of
 from regard.weights import weights
 
 SIZES = {"num_layers": 2, "d_model": 16, "d_ff": 16, "num_heads": 2, "max_positions": 40}

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 import torch
 
+from regard.decode.search import Search
 from regard.engines.native import Native
 from regard.inspect.alternatives import alternatives
 from regard.inspect.tree import Rules, Tree, Watch, grow
 from regard.models.transformer import Transformer, TransformerConfig
-from regard.search import Search
 
 END = 3
 SOURCE = [5, 9, 12, 7]

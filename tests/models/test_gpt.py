@@ -8,7 +8,8 @@ from pydantic import ValidationError
 from torch import Tensor
 from torch.testing import assert_close
 
-from regard.decode import beam, collect
+from regard.decode.beam import beam
+from regard.decode.sample import collect
 from regard.inspect.maps import recording
 from regard.models.gpt import GPT, GPTConfig
 

@@ -10,7 +10,7 @@ from torch.testing import assert_close
 from transformers import MarianConfig, MarianMTModel
 
 from regard.data.batch import batch_pairs, batch_sources
-from regard.decode import collect
+from regard.decode.sample import collect
 from regard.engines import settings
 from regard.engines.renaming import stream_order, to_theirs
 from regard.layers.cross_entropy import smoothed_cross_entropy

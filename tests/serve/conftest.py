@@ -12,9 +12,9 @@ import pytest
 import torch
 import uvicorn
 
-from regard.checkpoint import Run
 from regard.models import build as build_model
 from regard.recipe import parse
+from regard.run import Run
 from regard.serve import server
 from regard.serve.app import build
 from regard.serve.http.keys import Key, Keys, digest
@@ -22,7 +22,7 @@ from regard.serve.http.limits import Limits
 from regard.serve.http.metrics import Metrics
 from regard.serve.server import Settings, bound, build_service, configuration
 from regard.serve.translation.service import Service
-from regard.tasks import Translator
+from regard.tasks.translation.translator import Translator
 from regard.text.tokenizer import END, Tokenizer, Tokenizers
 from regard.weights import weights
 

@@ -15,11 +15,11 @@ import torch
 import uvicorn
 from torch import nn
 
-from regard.checkpoint import Run
 from regard.cli.heads import measured
 from regard.data.batch import batch_pairs
 from regard.models import build
 from regard.recipe import parse
+from regard.run import Run
 from regard.studio.runs import OpenRun
 from regard.studio.server import build_app
 from regard.text.tokenizer import END, PAD, Tokenizer, Tokenizers

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 import pytest
 
-from regard.tasks import Translator
+from regard.tasks.translation.translator import Translator
 from tests.studio.browser import AXE, browser
 from tests.studio.conftest import Served, Serving
 

@@ -19,7 +19,7 @@ from regard.errors import RunError
 from regard.studio.guard import Guard, hostname
 from regard.studio.metrics import read_on
 from regard.studio.runs import OpenRun
-from regard.tasks import Translator
+from regard.tasks.translation.translator import Translator
 from tests.studio.conftest import STEPS, Served, Serving
 
 PAGE = Path(__file__).parents[2] / "src" / "regard" / "studio" / "page"

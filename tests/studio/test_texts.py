@@ -9,9 +9,10 @@ from regard.errors import RequestError
 from regard.studio.requests import Text, TextLayer
 from regard.studio.runs import OpenRun
 from regard.studio.texts import text, text_layer
-from regard.text_tasks.filler import Filler
-from regard.text_tasks.labelling import Classifier, Tagger
-from regard.text_tasks.writer import Writer
+from regard.tasks.classification import Classifier
+from regard.tasks.filler import Filler
+from regard.tasks.tagging import Tagger
+from regard.tasks.writer import Writer
 from tests.studio.conftest import SENTENCE, TEXT_TASKS
 
 

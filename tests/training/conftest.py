@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from regard.checkpoint import Run
 from regard.machine import memory
 from regard.recipe import Recipe, override, parse
+from regard.run import Run
 from regard.training.run import train
 from regard.weights import digest
 

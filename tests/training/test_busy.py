@@ -12,9 +12,9 @@ from statistics import median
 import pytest
 
 from benchmarks.train import busy_program
-from regard.checkpoint import Run
 from regard.machine import cores
 from regard.recipe import Recipe
+from regard.run import Run
 
 # The command itself, as people start it, since it is the command that settles how threads wait.
 TRAIN = "from regard.cli import main; main()"

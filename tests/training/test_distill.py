@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from regard import distill
-from regard.checkpoint import Run
 from regard.cli import main
+from regard.decode.search import Search
 from regard.distill import Pairs, Translated, distillation, student_recipe, teach
 from regard.errors import RecipeError, RunError
 from regard.recipe import Recipe, read
-from regard.search import Search
-from regard.tasks import Translation, Translator
+from regard.run import Run
+from regard.tasks.translation.translator import Translation, Translator
 from regard.training.run import train
 
 Tiny = Callable[..., Recipe]

@@ -8,16 +8,16 @@ import pytest
 import torch
 
 from regard import objectives
-from regard.checkpoint import Run
 from regard.data.batches import Batches
 from regard.data.ids import IdPairs
 from regard.errors import RunError
 from regard.machine import memory
 from regard.models import build
 from regard.recipe import Recipe
+from regard.run import Run
+from regard.tasks.translation.pairs import load_prepared
 from regard.training.fit import kept_bytes, largest, pieces_that_fit
 from regard.training.loop import TrainingData
-from regard.training.prepare import load_prepared
 from regard.training.run import train
 
 Tiny = Callable[..., Recipe]

@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 import pytest
 import torch
 
-from regard.checkpoint import Run
 from regard.errors import RunError
 from regard.evaluate.validation import Validation
 from regard.recipe import Recipe
+from regard.run import Run
 from regard.training import card, judge
 from regard.training.events import Event, Finished, Note, Resumed
 from regard.training.loop import StepReport

@@ -12,15 +12,16 @@ import numpy as np
 import pytest
 import torch.nn.functional as F
 
-from regard.checkpoint import Run
 from regard.cli import main
 from regard.data.cooccurrence import cooccurrence_vectors
 from regard.data.stream import Stream
 from regard.errors import DataError, RecipeError, RequestError
 from regard.recipe import Recipe, override, parse
-from regard.text_tasks.embedder import Embedder
-from regard.text_tasks.filler import Filler
-from regard.text_tasks.labelling import Classifier, Tagger
+from regard.run import Run
+from regard.tasks.classification import Classifier
+from regard.tasks.embedder import Embedder
+from regard.tasks.filler import Filler
+from regard.tasks.tagging import Tagger
 from regard.training.events import Note
 from regard.training.loop import StepReport
 from regard.training.run import train, training_run

@@ -10,13 +10,13 @@ import pytest
 import torch
 
 from regard import objectives
-from regard.checkpoint import Run
 from regard.data.batches import Batches
 from regard.data.ids import IdPairs
 from regard.errors import RunError
 from regard.models import build
 from regard.objectives import Loss
 from regard.recipe import Recipe
+from regard.run import Run
 from regard.training import run as run_module
 from regard.training.events import Estimate, Event, Finished, Peak
 from regard.training.loop import Position, StepReport, TrainingData, derived_seed, training_steps

@@ -10,8 +10,8 @@ import pytest
 from regard.errors import DataError, RunError
 from regard.evaluate.validation import Validation
 from regard.recipe import Recipe
+from regard.tasks.translation.pairs import Split
 from regard.training.events import DataReady, Event
-from regard.training.prepare import Split
 from regard.training.run import train, training_run
 
 Tiny = Callable[..., Recipe]

@@ -14,9 +14,9 @@ import pytest
 import torch
 
 from regard import objectives
-from regard.checkpoint import Run
 from regard.machine import devices
 from regard.recipe import Recipe
+from regard.run import Run
 from regard.training import updates
 from regard.training.events import Event, Finished, Interrupted, Note, Resumed, Saved
 from regard.training.loop import StepReport

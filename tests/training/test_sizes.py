@@ -4,10 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from regard.checkpoint import Run, num_parameters
 from regard.cli import main
 from regard.recipe import Recipe, parse, read
-from regard.training.sizes import fast_layers, suggest, suggest_from
+from regard.run import Run
+from regard.tasks.suggestions import suggest_from
+from regard.tasks.translation.sizes import fast_layers, suggest
+from regard.weights import num_parameters
 
 RECIPES = Path(__file__).parent.parent.parent / "recipes"
 

@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.checkpoint import Run
 from regard.errors import RunError
 from regard.recipe import Recipe
+from regard.run import Run
 from regard.training import team
 from regard.training.events import Estimate, Interrupted, Resumed
 from regard.training.loop import StepReport

@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 import torch
 
-from regard.checkpoint import Run, commands_for
 from regard.cli import main
 from regard.errors import RequestError, RunError
 from regard.recipe import Recipe, override, parse
-from regard.tasks import Translator
-from regard.text_tasks.embedder import Embedder
-from regard.text_tasks.writer import Writer, Writing
+from regard.run import Run, commands_for
+from regard.tasks.embedder import Embedder
+from regard.tasks.translation.translator import Translator
+from regard.tasks.writer import Writer, Writing
 from regard.training.loop import StepReport
 from regard.training.run import train, training_run
 

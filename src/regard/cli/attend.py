@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from regard.inspect.alignments import Aligners
     from regard.inspect.heads import Head, Part
     from regard.inspect.maps import Maps, Matrix, Measure
-    from regard.tasks import Translator
-    from regard.text_tasks.attender import Attender
+    from regard.tasks.attender import Attender
+    from regard.tasks.translation.translator import Translator
 
 
 @dataclass
@@ -88,11 +88,11 @@ def attend(
     """
     from rich.console import Console
 
-    from regard.checkpoint import Run
     from regard.errors import RequestError
     from regard.inspect.figures import terminal_matrix
-    from regard.tasks import Translator
-    from regard.text_tasks.attender import Attender
+    from regard.run import Run
+    from regard.tasks.attender import Attender
+    from regard.tasks.translation.translator import Translator
 
     if not text.strip():
         raise RequestError("the text is empty; give a sentence to look at")

@@ -33,7 +33,7 @@ def classify(
     """
     from regard.cli.display import results
     from regard.cli.translate import chunks, lines
-    from regard.text_tasks.labelling import Classifier
+    from regard.tasks.classification import Classifier
 
     classifier = Classifier.load(run, device)
     for chunk in chunks(texts or lines(), TEXTS_AT_ONCE):

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 if TYPE_CHECKING:
-    from regard.checkpoint import Run
     from regard.compare.measure import Look
     from regard.compare.sentences import TestSet
+    from regard.run import Run
 
 # Few at a time, so that the bar moves.
 SENTENCES_AT_ONCE = 200
@@ -97,8 +97,8 @@ def compare(
 
 def open_runs(folders: Sequence[Path]) -> dict[str, "Run"]:
     """Translators by the names of their folders, or by their paths where these are alike."""
-    from regard.checkpoint import Run
     from regard.errors import RequestError
+    from regard.run import Run
 
     seen = set()
     for folder in folders:
@@ -128,7 +128,7 @@ def translate_all(
 
     from regard.cli.evaluate import timed_translations
     from regard.compare.measure import Look
-    from regard.tasks import Translator
+    from regard.tasks.translation.translator import Translator
 
     translations, looks = {}, []
     for name, run in runs.items():

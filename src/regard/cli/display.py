@@ -194,7 +194,7 @@ class TrainingScreen:
         self.bar.update(self.bar.task_ids[0], completed=report.step, loss=self.loss, speed=speed)
 
     def steps_of_run(self) -> int:
-        from regard.checkpoint import Run
+        from regard.run import Run
 
         return Run.open(self.out).recipe().train.steps
 
@@ -211,7 +211,7 @@ class TrainingScreen:
 
     def finished(self, end: "Finished") -> None:
         self.close()
-        from regard.checkpoint import Run, commands_for
+        from regard.run import Run, commands_for
 
         why = "stopped getting better" if end.early else "done"
         self.line(

@@ -38,11 +38,11 @@ def distill(
     settings
         A setting of the student's recipe, like train.steps=2000; may be given several times.
     """
-    from regard.checkpoint import Run
     from regard.cli.display import say, show_training
     from regard.distill import Pairs, distillation, student_recipe
     from regard.errors import RecipeError
     from regard.recipe import read
+    from regard.run import Run
 
     if recipe is not None and preset is not None:
         raise RecipeError("--preset: give it, or a --recipe, which says the student's shape")

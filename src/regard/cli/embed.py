@@ -46,7 +46,7 @@ def embed(
     from regard.cli.translate import chunks, lines
     from regard.errors import RequestError
     from regard.files import replacing
-    from regard.text_tasks.embedder import ROWS_AT_ONCE, Embedder
+    from regard.tasks.embedder import ROWS_AT_ONCE, Embedder
 
     if out is not None and (tokens or out.suffix != ".npy"):
         raise RequestError(f"--out {out}: takes a name that ends in .npy, and no --tokens")

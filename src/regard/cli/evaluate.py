@@ -12,7 +12,7 @@ from regard.cli.heads import HeadFlags, switched
 
 if TYPE_CHECKING:
     from regard.evaluate.scores import Score
-    from regard.tasks import Translator
+    from regard.tasks.translation.translator import Translator
 
 SENTENCES_AT_ONCE = 1000
 
@@ -70,7 +70,7 @@ def evaluate(
     from regard.cli.display import say
     from regard.errors import RequestError
     from regard.evaluate.scores import corpus_scores
-    from regard.tasks import Translator
+    from regard.tasks.translation.translator import Translator
 
     if bootstrap < 0:
         raise RequestError(f"--bootstrap {bootstrap}: a number of resamples, or 0 for none")
@@ -119,8 +119,8 @@ def check_unused(given: Mapping[str, object]) -> None:
 
 
 def check_translator(run: Path) -> None:
-    from regard.checkpoint import Run
     from regard.errors import RequestError
+    from regard.run import Run
 
     if (task := Run.open(run).recipe().task) != "translation":
         raise RequestError(f"{run}: a run of task {task}; give its test files with --data")
@@ -129,10 +129,10 @@ def check_translator(run: Path) -> None:
 def test_pairs(
     run: Path, source: Path | None, reference: Path | None
 ) -> tuple[list[str], list[str], str]:
-    from regard.checkpoint import Run
     from regard.data import phrasebook
     from regard.data.corpus import read_pairs
     from regard.errors import DataError
+    from regard.run import Run
 
     if source is not None and reference is not None:
         pairs = list(read_pairs([source, reference]))
@@ -170,7 +170,7 @@ def timed_translations(
 
 
 def target_language(run: Path) -> str | None:
-    from regard.checkpoint import Run
+    from regard.run import Run
 
     codes = Run.open(run).info().get("languages")
     return codes[1] if codes else None

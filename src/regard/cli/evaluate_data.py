@@ -37,11 +37,11 @@ def evaluate_data(
     as_json: bool,
 ) -> None:
     """Score a run on labelled or running text, as its task asks."""
-    from regard.checkpoint import Run
     from regard.cli.checks import check_picture
     from regard.cli.display import results, say
     from regard.errors import RequestError
     from regard.files import write_file
+    from regard.run import Run
 
     check_picture(picture)
     labelling, reading = ("classification", "tagging"), ("language-model", "masked-language-model")
@@ -96,7 +96,7 @@ def score_classifier(run: Path, recipe: "Recipe", files: Sequence[Path], bootstr
     from regard.cli.display import progress_bar
     from regard.data.labelled import read_texts
     from regard.evaluate.labels import accuracy, calibration_error, confusion, f1_scores, macro_f1
-    from regard.text_tasks.labelling import Classifier
+    from regard.tasks.classification import Classifier
 
     classifier = Classifier.load(run, "auto")
     examples = list(read_texts(files, recipe.data.label))
@@ -129,7 +129,7 @@ def score_tagger(run: Path, recipe: "Recipe", files: Sequence[Path], bootstrap: 
     from regard.cli.display import progress_bar
     from regard.data.labelled import read_tagged
     from regard.evaluate.labels import confusion, f1_scores, has_spans, macro_f1, span_f1
-    from regard.text_tasks.labelling import Tagger
+    from regard.tasks.tagging import Tagger
 
     tagger = Tagger.load(run, "auto")
     examples = list(read_tagged(files, recipe.data.label))
@@ -168,7 +168,7 @@ def score_tagger(run: Path, recipe: "Recipe", files: Sequence[Path], bootstrap: 
 def score_language_model(run: Path, files: Sequence[Path]) -> Scored:
     from regard.data.texts import read_documents
     from regard.errors import DataError
-    from regard.text_tasks.writer import Writer
+    from regard.tasks.writer import Writer
 
     writer = Writer.load(run, "auto")
     total, tokens, characters = 0.0, 0, 0
@@ -201,7 +201,7 @@ def score_masked(run: Path, recipe: "Recipe", files: Sequence[Path]) -> Scored:
     from regard.data.texts import paragraphs, read_documents
     from regard.errors import DataError
     from regard.evaluate.masked import HeldOutMasked
-    from regard.text_tasks.filler import Filler
+    from regard.tasks.filler import Filler
 
     filler = Filler.load(run, "auto")
     model, tokenizer = filler.model, filler.tokenizer

@@ -55,7 +55,7 @@ def attention_matters(
 
 
 def is_finished(folder: Path, recipe: "Recipe") -> bool:
-    from regard.checkpoint import Run
+    from regard.run import Run
     from regard.training.run import finished
 
     return bool(finished(Run(folder), recipe))
@@ -64,7 +64,6 @@ def is_finished(folder: Path, recipe: "Recipe") -> bool:
 def write_outcome(
     experiment: "Experiment", out: Path, source: Path | None, reference: Path | None
 ) -> None:
-    from regard.checkpoint import Run
     from regard.cli.compare import translate_all
     from regard.cli.display import progress_bar, results, say
     from regard.compare import measure, table
@@ -72,6 +71,7 @@ def write_outcome(
     from regard.compare.page import page
     from regard.compare.sentences import common_test_set
     from regard.files import write_file
+    from regard.run import Run
 
     runs = {name: Run.open(out / folder) for name, folder in experiment.folders.items()}
     test = common_test_set(list(runs.values()), source, reference)

@@ -37,7 +37,7 @@ def fill(
     from regard.cli.display import results
     from regard.cli.translate import lines
     from regard.errors import RequestError
-    from regard.text_tasks.filler import Filler, ranked
+    from regard.tasks.filler import Filler, ranked
 
     if top < 1:
         raise RequestError(f"--top {top}: show at least 1 candidate")

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 if TYPE_CHECKING:
-    from regard.checkpoint import Run
     from regard.evaluate.ablation import Bench, Importance
     from regard.inspect.heads import How
-    from regard.tasks import Translator
+    from regard.run import Run
+    from regard.tasks.translation.translator import Translator
 
 
 @dataclass
@@ -43,9 +43,9 @@ def switched(translator: "Translator", run: Path, flags: HeadFlags | None) -> It
     if flags is None or (flags.heads_off is None and flags.heads_only is None):
         yield
         return
-    from regard.checkpoint import Run
     from regard.inspect.heads import all_but, choose_heads, head_means
-    from regard.training.held_out import held_out_batches
+    from regard.run import Run
+    from regard.tasks.translation.held_out import held_out_batches
 
     model, means = translator.model, None
     chosen = choose_heads(model, flags.heads_off.split(",")) if flags.heads_off else []
@@ -88,10 +88,10 @@ def heads(
     """
     from rich.console import Console
 
-    from regard.checkpoint import Run
     from regard.cli.checks import check_picture, check_sentences
     from regard.cli.display import results
     from regard.inspect.importance import save_importance, terminal_importance
+    from regard.run import Run
 
     check_sentences(sentences)
     check_picture(picture)
@@ -140,8 +140,8 @@ def bench_of(run: "Run", sentences: int, how: "How") -> "Bench":
     from regard.errors import RequestError
     from regard.evaluate.ablation import Bench
     from regard.inspect.heads import heads_of
-    from regard.training.held_out import held_out_pairs
-    from regard.training.prepare import bounds, fitting
+    from regard.tasks.translation.held_out import held_out_pairs
+    from regard.tasks.translation.pairs import bounds, fitting
 
     recipe, tokenizers = run.recipe_for("translation"), run.tokenizers()
     model = run.model(tokenizers)

@@ -65,11 +65,11 @@ def figures(flow: "GradientFlow") -> dict[str, list[float]]:
 
 
 def measure(folder: Path, sentences: int) -> "GradientFlow":
-    from regard.checkpoint import Run
     from regard.cli.display import progress_bar
     from regard.errors import RequestError
     from regard.inspect.gradients import GradientFlow, state_gradients
-    from regard.training.held_out import held_out_batches
+    from regard.run import Run
+    from regard.tasks.translation.held_out import held_out_batches
 
     run = Run.open(folder)
     if (kind := run.recipe_for("translation").model.kind) != "recurrent":
@@ -109,14 +109,14 @@ def alignment(
     """
     from dataclasses import asdict
 
-    from regard.checkpoint import Run
     from regard.cli.checks import check_sentences
     from regard.cli.display import results, say
     from regard.cli.heads import keep
     from regard.errors import RequestError, RunError
+    from regard.run import Run
+    from regard.tasks.translation.alignment import find_aligners
+    from regard.tasks.translation.held_out import held_out_pairs
     from regard.training import card
-    from regard.training.alignment import find_aligners
-    from regard.training.held_out import held_out_pairs
 
     check_sentences(sentences)
     opened = Run.open(run)
@@ -164,12 +164,12 @@ def positions(
 
     from rich.console import Console
 
-    from regard.checkpoint import Run
     from regard.cli.checks import check_picture
     from regard.cli.display import results
     from regard.errors import RequestError
     from regard.inspect.figures import save_positions, terminal_heat
     from regard.inspect.positions import position_table
+    from regard.run import Run
 
     if not 1 <= length <= 2000:
         raise RequestError(f"--length {length}: choose from 1 to 2000 positions")

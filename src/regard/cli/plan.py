@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 if TYPE_CHECKING:
-    from regard.checkpoint import Run
-    from regard.devices import Fleet
-    from regard.plan import Plan
+    from regard.planning.fleet import Fleet
+    from regard.planning.plan import Plan
     from regard.recipe import Recipe
-    from regard.training.outlook import Found
+    from regard.run import Run
+    from regard.tasks.measuring import Found
 
 
 def plan(
@@ -37,14 +37,14 @@ def plan(
     as_json
         One object with everything.
     """
-    from regard.checkpoint import Run
     from regard.cli.display import results, say
-    from regard.devices import find_fleet
     from regard.machine.cores import busy_cores
-    from regard.plan import make_plan
+    from regard.planning.fleet import find_fleet
+    from regard.planning.plan import make_plan
     from regard.recipe import read
-    from regard.training.beginning import with_model_of
-    from regard.training.outlook import look
+    from regard.run import Run
+    from regard.tasks.measuring import look
+    from regard.training.initialise import with_model_of
     from regard.training.team import worthwhile
 
     path, home = located(recipe)
@@ -72,7 +72,7 @@ def plan(
 
 def located(given: Path) -> "tuple[Path, Run | None]":
     """The recipe's file, and the run that it lies in."""
-    from regard.checkpoint import Run
+    from regard.run import Run
 
     if given.is_dir():
         home = Run.open(given)

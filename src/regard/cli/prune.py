@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from regard.checkpoint import Run
     from regard.evaluate.ablation import CurvePoint, Importance
+    from regard.run import Run
 
 
 def prune(run: Path, /, *, keep: str, out: Path, sentences: int = 100) -> None:
@@ -25,12 +25,13 @@ def prune(run: Path, /, *, keep: str, out: Path, sentences: int = 100) -> None:
     sentences
         How many validation sentences to measure on.
     """
-    from regard.checkpoint import Run, commands_for, num_parameters
     from regard.cli.display import say
     from regard.cli.heads import measured
     from regard.errors import RequestError, RunError
     from regard.inspect.heads import choose_heads, heads_of
     from regard.inspect.pruning import without_heads
+    from regard.run import Run, commands_for
+    from regard.weights import num_parameters
 
     old, new = Run.open(run), Run(out)
     recipe, tokenizers = old.recipe_for("translation"), old.tokenizers()

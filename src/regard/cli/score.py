@@ -32,7 +32,7 @@ def score(
     from regard.cli.display import results
     from regard.cli.translate import whole_lines
     from regard.errors import RequestError
-    from regard.text_tasks.writer import Writer
+    from regard.tasks.writer import Writer
 
     writer = Writer.load(run, device)
     for text in texts or ("".join(whole_lines()).replace("\r\n", "\n"),):

@@ -20,9 +20,9 @@ def show(what: Path, /, *, as_json: Annotated[bool, Parameter(name="--json")] = 
     as_json
         One object with everything.
     """
-    from regard.checkpoint import Run
     from regard.cli.display import results
     from regard.recipe import read
+    from regard.run import Run
 
     if what.is_dir() or what.suffix != ".toml":
         run = Run.open(what)
@@ -49,7 +49,7 @@ def gather(
     labels: list[str],
     steps: list[int],
 ) -> dict[str, Any]:
-    from regard.checkpoint import num_parameters
+    from regard.weights import num_parameters
 
     data = recipe.data
     head = recipe.labels_with

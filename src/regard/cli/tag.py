@@ -36,7 +36,7 @@ def tag(
     """
     from regard.cli.display import results
     from regard.cli.translate import chunks, lines
-    from regard.text_tasks.labelling import Tagger
+    from regard.tasks.tagging import Tagger
 
     tagger = Tagger.load(run, device)
     for chunk in chunks(sentences or lines(), SENTENCES_AT_ONCE):

@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 if TYPE_CHECKING:
     from regard.recipe import Recipe
-    from regard.training.sizes import Preset
+    from regard.tasks.translation.sizes import Preset
 
 Files = Annotated[tuple[Path, ...], Parameter(consume_multiple=True)]
 
@@ -184,8 +184,8 @@ def suggested(
     from regard.cli.display import say
     from regard.errors import RecipeError
     from regard.recipe import override, parse
-    from regard.training.reasons import still_true
-    from regard.training.sizes import suggest, suggest_from
+    from regard.tasks.suggestions import still_true, suggest_from
+    from regard.tasks.translation.sizes import suggest
 
     # What is asked for may change how the data is read, and which sizes fit.
     asked = override({"data": data, "model": {}, "train": {}}, settings)

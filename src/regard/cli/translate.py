@@ -15,8 +15,8 @@ from cyclopts import Parameter
 from regard.cli.heads import HeadFlags, switched
 
 if TYPE_CHECKING:
-    from regard.search import Search
-    from regard.tasks import Translation, Translator
+    from regard.decode.search import Search
+    from regard.tasks.translation.translator import Translation, Translator
 
 LINES_AT_ONCE = 1000
 
@@ -108,7 +108,7 @@ def translate(
     # Nothing is forked here, which the tokenizer's own threads would be in the way of.
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
     from regard.cli.display import progress_bar, results
-    from regard.tasks import Translator
+    from regard.tasks.translation.translator import Translator
 
     translator = Translator.load(run, device, engine, int8)
     chosen = (search or SearchFlags()).over(translator.search)

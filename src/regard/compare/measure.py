@@ -4,12 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from regard.checkpoint import Run, num_parameters
 from regard.compare.sentences import TestSet
 from regard.evaluate.lengths import Bin, length_bins, scores_by_length
 from regard.evaluate.scores import Metric, Score, corpus_scores
 from regard.evaluate.significance import Difference, paired_differences
-from regard.tasks import Alignment
+from regard.run import Run
+from regard.tasks.translation.translator import Alignment
+from regard.weights import num_parameters
 
 
 @dataclass(frozen=True)

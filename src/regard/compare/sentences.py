@@ -4,13 +4,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from regard.checkpoint import Run
 from regard.data import phrasebook
 from regard.data.corpus import Pair, read_pairs
 from regard.errors import DataError, RequestError
 from regard.recipe import Recipe
-from regard.training.held_out import held_out_pairs
-from regard.training.prepare import languages
+from regard.run import Run
+from regard.tasks.translation.held_out import held_out_pairs
+from regard.tasks.translation.pairs import languages
 
 
 @dataclass(frozen=True)

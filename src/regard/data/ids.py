@@ -12,12 +12,11 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from regard.data.batch import Batch, batch_pairs
 from regard.data.corpus import Pair
 from regard.data.on_disk import (
     ID_TYPES,
@@ -32,6 +31,9 @@ from regard.data.pair_filter import FilterReport, PairFilter
 from regard.errors import RunError
 from regard.files import replacing_together
 from regard.text.tokenizer import START, Tokenizer
+
+if TYPE_CHECKING:
+    from regard.data.batch import Batch
 
 CHUNK_PAIRS = 4096
 # Bounds the memory of a chunk when all its sentences are very long.
@@ -139,6 +141,8 @@ class IdPairs:
 
     def batch(self, rows: npt.NDArray[np.int64]) -> Batch:
         sources, targets = [self.source(i) for i in rows], [self.target(i) for i in rows]
+        from regard.data.batch import batch_pairs  # PyTorch, which reading and writing need not
+
         return batch_pairs(sources, targets, self.start)
 
     @property

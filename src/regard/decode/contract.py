@@ -10,7 +10,7 @@ from typing import Protocol, Self, TypeVar
 
 from torch import Tensor
 
-from regard.hypothesis import Hypothesis as Hypothesis
+from regard.decode.hypothesis import Hypothesis as Hypothesis
 
 
 class State(Protocol):

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Literal, Protocol
 
-from regard.hypothesis import Hypothesis
-from regard.search import Search
+from regard.decode.hypothesis import Hypothesis
+from regard.decode.search import Search
 
 # "auto" is CTranslate2 where it can answer, PyTorch where it cannot.
 EngineName = Literal["auto", "torch", "ctranslate2"]

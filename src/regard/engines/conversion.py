@@ -9,11 +9,11 @@ import shutil
 from importlib.metadata import version
 from pathlib import Path
 
-from regard.checkpoint import Run
 from regard.engines.ctranslate2 import FACTS, LAYOUT, fingerprint
 from regard.engines.specification import check, specification
 from regard.errors import RequestError, RunError
 from regard.files import new_folder, read_arrays
+from regard.run import Run
 
 # CTranslate2 looks sinusoidal positions up in a table, which has to end somewhere.
 POSITIONS = 4096

@@ -15,11 +15,11 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from regard.decode.hypothesis import Hypothesis
+from regard.decode.search import Search
 from regard.engines import Engine, Stopped, never
 from regard.engines.batches import batches_by_length
 from regard.errors import RegardError, RequestError
-from regard.hypothesis import Hypothesis
-from regard.search import Search
 from regard.text.tokenizer import Tokenizers
 
 # Raised when folders written before can no longer be used.

@@ -16,7 +16,6 @@ from safetensors import SafetensorError
 from safetensors.torch import save_file
 from torch import Tensor
 
-from regard.checkpoint import Run
 from regard.engines import settings as theirs
 from regard.engines.renaming import stream_order, to_ours, to_theirs
 from regard.engines.saved import optional_json, read_json, read_weights, tidied
@@ -25,6 +24,7 @@ from regard.engines.vocabulary import read_tokenizers, tokenizer_files
 from regard.errors import RequestError, RunError
 from regard.files import UMASK, new_folder
 from regard.recipe import Recipe, parse
+from regard.run import Run
 from regard.text.tokenizer import Tokenizers
 from regard.weights import weights
 

@@ -14,9 +14,9 @@ from regard.decode import filters
 from regard.decode.beam import beam
 from regard.decode.contract import Filter, Hypothesis, Step
 from regard.decode.sample import collect
+from regard.decode.search import Search
 from regard.engines import Abandoned, Stopped, never
 from regard.engines.batches import batches_by_length
-from regard.search import Search
 from regard.text.tokenizer import Specials
 
 if TYPE_CHECKING:

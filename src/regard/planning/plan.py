@@ -6,10 +6,10 @@ docs/scale.md says what the formulas were checked against. d is d_model, f is d_
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from regard.checkpoint import num_parameters
-from regard.devices import Device, Fleet
 from regard.models import BertConfig, GPTConfig, ModelConfig, TransformerConfig
+from regard.planning.fleet import Device, Fleet
 from regard.recipe import LABELLING, RUNNING_TEXT, Recipe, TrainSection
+from regard.weights import num_parameters
 from regard.work import (
     LABELS,
     PIECES,

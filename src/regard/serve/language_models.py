@@ -10,8 +10,8 @@ from regard.errors import RequestError, RunError
 from regard.serve.http.refusal import Refusal
 
 if TYPE_CHECKING:
-    from regard.text_tasks.embedder import Embedder
-    from regard.text_tasks.writer import Writer, Writing
+    from regard.tasks.embedder import Embedder
+    from regard.tasks.writer import Writer, Writing
 
 WRITING = "language-model"
 READING = (WRITING, "masked-language-model", "classification", "tagging")
@@ -24,8 +24,8 @@ class LanguageModels:
 
     def add(self, folder: Path) -> None:
         """Load the run in a folder for all it can do."""
-        from regard.text_tasks.embedder import Embedder
-        from regard.text_tasks.writer import Writer
+        from regard.tasks.embedder import Embedder
+        from regard.tasks.writer import Writer
 
         name = folder.resolve().name
         if name in self.embedders:

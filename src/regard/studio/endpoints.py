@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from regard.checkpoint import Run
 from regard.data.batch import batch_pairs
+from regard.decode.search import Search
 from regard.engines.native import Native
 from regard.errors import RequestError
 from regard.inspect.alternatives import alternatives
@@ -18,7 +18,7 @@ from regard.inspect.maps import Maps, Measure, attention_maps
 from regard.inspect.numbers import numbers
 from regard.inspect.positions import position_table
 from regard.inspect.tree import Rules, Watch, grow
-from regard.search import Search
+from regard.run import Run
 from regard.studio.requests import (
     LONGEST,
     Asked,
@@ -34,8 +34,8 @@ from regard.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from regard.decode.contract import Rows
-    from regard.hypothesis import Hypothesis
-    from regard.tasks import Translator
+    from regard.decode.hypothesis import Hypothesis
+    from regard.tasks.translation.translator import Translator
 
 # Tokens that are shown beside the one that was taken.
 ALTERNATIVES = 8
@@ -62,7 +62,7 @@ def changed(run: OpenRun, asked: Changed) -> "Iterator[Translator]":
 
 def means_of(run: OpenRun, translator: "Translator", step: int) -> dict[Head, Tensor]:
     """What each head says on average, measured once for each of the run's weights."""
-    from regard.training.held_out import held_out_batches
+    from regard.tasks.translation.held_out import held_out_batches
 
     if step not in run.means:
         batches = held_out_batches(Run(run.folder), SENTENCES_FOR_MEANS)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from regard.inspect.heads import Head
     from regard.inspect.maps import Maps
-    from regard.tasks import Translator
+    from regard.tasks.translation.translator import Translator
 
 # Models kept in memory for each run: the run's own and the checkpoints looked at last.
 MODELS = 3
@@ -155,7 +155,7 @@ def load(folder: Path, task: str, step: int) -> Any:
     """The task of a run, with the weights of a step."""
     found = load_task(folder, task)
     if step:
-        from regard.checkpoint import Run
+        from regard.run import Run
         from regard.weights import load_weights
 
         run = Run.open(folder)
@@ -176,19 +176,20 @@ def load(folder: Path, task: str, step: int) -> Any:
 def load_task(folder: Path, task: str) -> Any:
     match task:
         case "language-model":
-            from regard.text_tasks.writer import Writer
+            from regard.tasks.writer import Writer
 
             return Writer.load(folder)
         case "masked-language-model":
-            from regard.text_tasks.filler import Filler
+            from regard.tasks.filler import Filler
 
             return Filler.load(folder)
         case "classification" | "tagging":
-            from regard.text_tasks.labelling import Classifier, Tagger
+            from regard.tasks.classification import Classifier
+            from regard.tasks.tagging import Tagger
 
             return Classifier.load(folder) if task == "classification" else Tagger.load(folder)
         case _:
-            from regard.tasks import Translator
+            from regard.tasks.translation.translator import Translator
 
             return Translator.load(folder)
 

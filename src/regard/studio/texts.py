@@ -19,9 +19,11 @@ from regard.inspect.maps import Maps, carried_products, padded, recording, stack
 from regard.studio.endpoints import layer_maps
 from regard.studio.requests import LONGEST, Text, TextLayer
 from regard.studio.runs import OpenRun
-from regard.text_tasks.filler import MASK, Filler
-from regard.text_tasks.labelling import Classifier, Labels, Tagger
-from regard.text_tasks.writer import Writer, Writing
+from regard.tasks.classification import Classifier
+from regard.tasks.filler import MASK, Filler
+from regard.tasks.labelling import Labels
+from regard.tasks.tagging import Tagger
+from regard.tasks.writer import Writer, Writing
 
 ALTERNATIVES = 8
 # Models of one stack have one kind of attention; here it is called so whichever way it looks.

@@ -41,7 +41,7 @@ TASKS: dict[str, Entry] = {
     for entry in (
         Entry(
             name="translation",
-            module="regard.tasks.translation",
+            module="regard.tasks.translation.task",
             flag="pairs",
             flag_help=(
                 "Sentences and their translations: two files with a sentence a line, or one .tsv "

@@ -2,42 +2,53 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import torch
 
-from regard.checkpoint import Run
 from regard.errors import RequestError
 from regard.inspect.maps import MapLabels, Maps, recorded_maps
 from regard.machine.devices import choose_device
+from regard.run import Run
+from regard.tasks.filler import MASK, SEPARATOR, encode_masked
 from regard.text.tokenizer import Tokenizer
-from regard.text_tasks.filler import MASK, SEPARATOR, encode_masked
+from regard.weights import load_model
 
 if TYPE_CHECKING:
     from torch import nn
 
-TASKS = ("language-model", "masked-language-model", "classification", "tagging")
+# How a model meets a text: it writes it, token after token, reads it with its gaps, or reads it for
+# a labeller.
+Meeting = Literal["writes", "fills", "labels"]
 
 
 class Attender:
     """A model of one stack, and the maps of its attention to its own text."""
 
-    def __init__(self, model: "nn.Module", tokenizer: Tokenizer, task: str) -> None:
+    def __init__(self, model: "nn.Module", tokenizer: Tokenizer, meeting: Meeting) -> None:
         self.model = model
         self.tokenizer = tokenizer
-        self.task = task
+        self.meeting = meeting
 
     @classmethod
     def load(cls, folder: Path | str, device: str = "cpu") -> Self:
         """The attender of a run folder."""
         run = Run.open(folder)
-        task = run.recipe_for(*TASKS).task
-        tokenizer = run.tokenizers().source
-        labelled = task in ("classification", "tagging")
-        outputs = len(run.labels()) if labelled else len(tokenizer)
-        model = run.network(len(tokenizer), outputs).to(choose_device(device))
-        return cls(model, tokenizer, task)
+        meetings: dict[str, Meeting] = {
+            "language-model": "writes",
+            "masked-language-model": "fills",
+            "classification": "labels",
+            "tagging": "labels",
+        }
+        run.recipe_for(*meetings)
+        return cls.of(run, meetings[run.task_name()], device)
+
+    @classmethod
+    def of(cls, run: Run, meeting: Meeting, device: str) -> Self:
+        model = load_model(run).to(choose_device(device))
+        return cls(model, run.tokenizers().source, meeting)
 
     def maps(self, text: str) -> Maps:
         """Every attention weight of one pass over a text: of a language model, which looks back
@@ -45,7 +56,7 @@ class Attender:
         """
         if not self.tokenizer.encode(text):
             raise RequestError("the text is empty; give a sentence to look at")
-        return self._written(text) if self.task == "language-model" else self._read(text)
+        return self._written(text) if self.meeting == "writes" else self._read(text)
 
     def _written(self, text: str) -> Maps:
         ids = self.tokenizer.encode(text)
@@ -64,7 +75,7 @@ class Attender:
     def _read(self, text: str) -> Maps:
         specials = self.tokenizer.specials
         segments: list[int] | None = None
-        if self.task == "masked-language-model" and (MASK in text or SEPARATOR in text):
+        if self.meeting == "fills" and (MASK in text or SEPARATOR in text):
             model: Any = self.model
             ids, segments = encode_masked(text, self.tokenizer, model.config.num_segments)
         else:
@@ -86,9 +97,9 @@ class Attender:
         kinds = None if segments is None else torch.tensor([segments], device=device)
 
         def read() -> None:
-            if self.task == "language-model":
+            if self.meeting == "writes":
                 model.features(tokens)
-            elif self.task == "masked-language-model":
+            elif self.meeting == "fills":
                 model.features(tokens, mask, kinds)
             else:
                 model.reader.features(tokens, mask)
@@ -114,3 +125,16 @@ def words_of(tokenizer: Tokenizer, ids: Sequence[int]) -> tuple[list[int], list[
     return places, [
         MASK if special & set(word) else tokenizer.decode(word).strip() for word in words
     ]
+
+
+def attend(meeting: Meeting, folder: Path, text: str, output: str | None) -> tuple[Attender, Maps]:
+    """The attention of a model to a text that it reads or writes."""
+    if output is not None:
+        raise RequestError(f"{folder}: only a translator has outputs; leave --output out")
+    attender = Attender.of(Run.open(folder), meeting, "cpu")
+    return attender, attender.maps(text)
+
+
+attend_writer = partial(attend, "writes")
+attend_filler = partial(attend, "fills")
+attend_labeller = partial(attend, "labels")

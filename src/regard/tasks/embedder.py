@@ -12,18 +12,19 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from regard.checkpoint import Run
+from regard import tasks
 from regard.data.batch import batch_sources
 from regard.data.label_ids import Row, batch_rows
 from regard.errors import RequestError
 from regard.machine.devices import choose_device
+from regard.run import Run
 from regard.text.tokenizer import Tokenizer
+from regard.weights import load_model
 
 if TYPE_CHECKING:
     from regard.models import Model, RecurrentLanguageModel
 
 ROWS_AT_ONCE = 32
-TASKS = ("masked-language-model", "classification", "tagging", "language-model", "translation")
 # Ids to the features of these and of what goes around them, [T, d]: one thing after them, and
 # before them one or nothing.
 Features = Callable[[list[int]], Tensor]
@@ -102,30 +103,52 @@ class Embedder:
 
 
 def reader(folder: Path | str, device: str) -> Reader:
-    """How the model of a run reads a text. No more of it at a time than in training: positions that
-    were never met mean nothing.
+    """How the model of a run reads a text. It reads no more at a time than in training: positions
+    that were never met mean nothing.
     """
     run = Run.open(folder)
-    recipe = run.recipe_for(*TASKS)
-    tokenizer = run.tokenizers().source
-    labelling = recipe.task in ("classification", "tagging")
-    outputs = len(run.labels()) if labelling else len(run.tokenizers().target)
-    model: Any = run.network(len(tokenizer), outputs).to(choose_device(device))
-    if recipe.task == "language-model":
-        features = continuing(model, tokenizer, recipe.data.direction == "backward")
-        carries = recipe.model.kind == "recurrent"
-        return Reader(tokenizer, features, sys.maxsize if carries else recipe.data.context - 2)
-    if recipe.task == "translation":
-        return Reader(tokenizer, encoding(model, tokenizer), recipe.data.max_length - 1)
-    inner = model.reader if labelling else model
+    found = tasks.task(run.task_name()).reader
+    if found is None:
+        raise RequestError(f"{folder}: this run does not read texts, so it has no vectors of them")
+    return found(run, device)
 
-    def features_of(ids: list[int]) -> Tensor:
+
+def loaded(run: Run, device: str) -> tuple[Any, Tokenizer]:
+    return load_model(run).to(choose_device(device)), run.tokenizers().source
+
+
+def writing_reader(run: Run, device: str) -> Reader:
+    """A language model as a reader. A recurrent one carries what it has read into the next part."""
+    recipe: Any = run.recipe()
+    model, tokenizer = loaded(run, device)
+    features = continuing(model, tokenizer, recipe.data.direction == "backward")
+    carries = recipe.model.kind == "recurrent"
+    return Reader(tokenizer, features, sys.maxsize if carries else recipe.data.context - 2)
+
+
+def masked_reader(run: Run, device: str) -> Reader:
+    recipe: Any = run.recipe()
+    model, tokenizer = loaded(run, device)
+    room = min(recipe.data.context, model.longest) - 2
+    return Reader(tokenizer, reading(model, tokenizer), room)
+
+
+def labelling_reader(run: Run, device: str) -> Reader:
+    recipe: Any = run.recipe()
+    model, tokenizer = loaded(run, device)
+    room = min(recipe.data.max_length, model.reader.longest) - 2
+    return Reader(tokenizer, reading(model.reader, tokenizer), room)
+
+
+def reading(model: Any, tokenizer: Tokenizer) -> Features:
+    """What an encoder makes of a text, its start and end included."""
+
+    def features(ids: list[int]) -> Tensor:
         batch = batch_rows([Row(ids, [len(ids)])], tokenizer.specials, whole_text=True)
         batch = batch.to(next(model.parameters()).device)
-        return cast("Tensor", inner.features(batch.tokens, batch.mask)[0].float().cpu())
+        return cast("Tensor", model.features(batch.tokens, batch.mask)[0].float().cpu())
 
-    longest = recipe.data.max_length if labelling else recipe.data.context
-    return Reader(tokenizer, features_of, min(longest, inner.longest) - 2)
+    return features
 
 
 def encoding(model: "Model", tokenizer: Tokenizer) -> Features:

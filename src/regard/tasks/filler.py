@@ -2,21 +2,25 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, cast
 
 import torch
 
-from regard.checkpoint import Run
 from regard.errors import RequestError
 from regard.machine.devices import choose_device
+from regard.run import Run
+from regard.tasks.task import Section, TextQuestion
 from regard.text.tokenizer import Tokenizer
+from regard.weights import load_model
 
 if TYPE_CHECKING:
     from regard.models import Bert
 
 MASK, SEPARATOR = "[MASK]", "[SEP]"
+# Candidates that are shown for each mask.
+ALTERNATIVES = 8
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,7 @@ class Filler:
         run = Run.open(folder)
         recipe = run.recipe_for("masked-language-model")
         tokenizer = run.tokenizers().source
-        model = cast("Bert", run.network(len(tokenizer), len(tokenizer)))
+        model = cast("Bert", load_model(run))
         if not model.config.masked_head or tokenizer.specials.mask is None:
             raise RequestError(f"{folder}: this model has no head for what is masked")
         limit = min(model.longest, recipe.data.context)
@@ -117,3 +121,15 @@ def shown(piece: str) -> str:
 
 def ranked(candidates: Sequence[Candidate]) -> str:
     return ", ".join(f"{each.text} {each.probability:.3f}" for each in candidates)
+
+
+def look(filler: Filler, asked: TextQuestion) -> Section:
+    """What may stand at each mask, and the pieces that the model read."""
+    ids, _ = filler.encode(asked.text)
+    found = filler.fill(asked.text, ALTERNATIVES)
+    mask = filler.tokenizer.specials.mask
+    pieces = [
+        MASK if token == mask else piece
+        for token, piece in zip(ids, filler.tokenizer.pieces(ids), strict=True)
+    ]
+    return {"pieces": pieces, "filled": asdict(found)}

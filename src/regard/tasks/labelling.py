@@ -1,27 +1,35 @@
-"""Classifier and Tagger: labels for texts, and for the words of sentences."""
+"""A labeller at work, for classifiers and taggers, and how good its labels are."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from regard.checkpoint import Run
 from regard.data.label_ids import Row, batch_rows, encode
-from regard.errors import RequestError
+from regard.data.labelled import Labelled
+from regard.errors import DataError
+from regard.evaluate.labels import f1_scores
 from regard.machine.devices import choose_device
+from regard.run import Run
+from regard.tasks.task import Evaluation, ScoreLine, Test
 from regard.text.tokenizer import Tokenizer
+from regard.weights import load_model
 
 if TYPE_CHECKING:
     from regard.models import Labeller
 
 ROWS_AT_ONCE = 32
+TEXTS_AT_ONCE = 512
+# The F1 of each label is shown of at most this many.
+MOST_SHOWN = 20
 
 
 @dataclass(frozen=True)
-class Labels:
+class Labelling:
     """A model that labels, and what it takes to use it."""
 
     model: "Labeller"
@@ -36,7 +44,7 @@ class Labels:
         run = Run.open(folder)
         recipe = run.recipe_for(task)
         tokenizer, names = run.tokenizers().source, run.labels()
-        model = run.network(len(tokenizer), len(names)).to(choose_device(device))
+        model = load_model(run).to(choose_device(device))
         scores = run.info().get("validation", {})
         temperature = float(scores.get("temperature") or 1.0)
         labeller = cast("Labeller", model)
@@ -63,75 +71,75 @@ class Labels:
         logits: Tensor = self.model(batch.tokens, batch.mask, batch.units)
         return (logits.float().cpu() / self.temperature).softmax(-1)
 
-
-@dataclass(frozen=True)
-class Classification:
-    """The likeliest label of a text, and the probability of each."""
-
-    label: str
-    probabilities: dict[str, float]  # the likeliest first
-
-
-class Classifier:
-    """Texts to labels."""
-
-    def __init__(self, labels: Labels) -> None:
-        self.labels = labels
-
-    @classmethod
-    def load(cls, folder: Path | str, device: str = "cpu") -> Self:
-        """The classifier of a run folder."""
-        return cls(Labels.load(folder, "classification", device))
-
-    def classify(self, texts: Sequence[str]) -> list[Classification]:
-        """The labels of texts, in order; of a long text as much as the model reads is read."""
-        if isinstance(texts, str):
-            raise RequestError("classify takes a list of texts; put the text in brackets")
-        found = self.labels.probabilities([[text] for text in texts], whole_text=True)
-        return [self._classification(each[0]) for each in found]
-
-    def _classification(self, probabilities: Tensor) -> Classification:
-        order = probabilities.argsort(descending=True, stable=True).tolist()
-        ranked = {self.labels.names[i]: float(probabilities[i]) for i in order}
-        return Classification(next(iter(ranked)), ranked)
-
-
-@dataclass(frozen=True)
-class TaggedWord:
-    word: str
-    label: str
-    probability: float
-
-
-class Tagger:
-    """Words of sentences to labels."""
-
-    def __init__(self, labels: Labels) -> None:
-        self.labels = labels
-
-    @classmethod
-    def load(cls, folder: Path | str, device: str = "cpu") -> Self:
-        """The tagger of a run folder."""
-        return cls(Labels.load(folder, "tagging", device))
-
-    def tag(self, sentences: Sequence[str | Sequence[str]]) -> list[list[TaggedWord]]:
-        """The labels of each sentence's words: of those given, or of those between spaces."""
-        if isinstance(sentences, str):
-            raise RequestError("tag takes a list of sentences; put the sentence in brackets")
-        words = [each.split() if isinstance(each, str) else list(each) for each in sentences]
-        found = iter(self.labels.probabilities([each for each in words if each], whole_text=False))
-        return [self._tagged(each, next(found)) if each else [] for each in words]
-
-    def _tagged(self, words: list[str], probabilities: Tensor) -> list[TaggedWord]:
-        best = probabilities.max(-1)
-        return [
-            TaggedWord(word, self.labels.names[label], value)
-            for word, label, value in zip(
-                words, best.indices.tolist(), best.values.tolist(), strict=True
-            )
-        ]
+    def last_row(self, units: list[str], whole_text: bool) -> list[int]:
+        """The ids of the longest row that the model reads of a text, which it reads last."""
+        rows = list(encode([units], self.tokenizer, self.max_length, whole_text))
+        specials = self.tokenizer.specials
+        longest = max(rows, key=lambda row: len(row[2].pieces))[2]
+        return [specials.start, *map(int, longest.pieces), specials.end]
 
 
 def chunks(rows: list[tuple[int, int, Row]], size: int) -> Iterator[list[tuple[int, int, Row]]]:
     for start in range(0, len(rows), size):
         yield rows[start : start + size]
+
+
+def with_unknown(examples: Sequence[Labelled], names: Sequence[str], test: Test) -> list[str]:
+    """The run's labels, then those of the data that it never saw, which it cannot but miss."""
+    there = {label for each in examples for label in each.labels}
+    unknown = sorted(there - set(names))
+    if unknown and not there & set(names):
+        raise DataError(
+            f"{test.files[0]}: label {unknown[0]!r} is none of the run's ({', '.join(names[:8])}); "
+            "name the right column with data.label in the recipe"
+        )
+    if unknown:
+        shown = ", ".join(unknown[:8]) + ", …" * (len(unknown) > 8)
+        test.reporter.say(f"Never seen in training, so counted as missed: {shown}")
+    return [*names, *unknown]
+
+
+def interval(rows: Any, bootstrap: int, seed: int = 12345) -> tuple[float, float]:
+    """95 % of resamples of the examples, in per cent: of their mean, or of right over all."""
+    draw = np.random.default_rng(seed)
+    values = []
+    for _ in range(bootstrap):
+        sums = rows[draw.integers(0, len(rows), len(rows))].sum(0)
+        values.append(100 * (sums[0] / (sums[1] if len(sums) > 1 else len(rows))))
+    low, high = np.percentile(values, [2.5, 97.5])
+    return float(low), float(high)
+
+
+def label_evaluation(
+    test: Test,
+    examples: str,
+    scores: dict[str, float],
+    right: Any,
+    names: list[str],
+    table: Any,
+    answers: list[str],
+) -> Evaluation:
+    """Scores with F1 of each label, unless there are too many to read. `right` are rows of what is
+    right, and of how much there is, for the interval of the accuracy. `examples` is "512 texts".
+    """
+    if len(names) <= MOST_SHOWN:
+        scores = scores | {
+            f"F1 {name}": value for name, value in zip(names, f1_scores(table), strict=True)
+        }
+    intervals = {"accuracy": interval(right, test.bootstrap)} if test.bootstrap > 1 else {}
+    files, (count, unit) = [str(file) for file in test.files], examples.split()
+    return Evaluation(
+        headline=f"{', '.join(files)}: {int(count):,} {unit}",
+        scores=[ScoreLine(name, v, *intervals.get(name, ())) for name, v in scores.items()],
+        answers=answers,
+        labels=names,
+        confusion=table.tolist(),
+        facts={
+            "test": files,
+            unit: int(count),
+            "scores": scores,
+            "intervals": {name: list(each) for name, each in intervals.items()},
+            "labels": names,
+            "confusion": table.tolist(),
+        },
+    )

@@ -1,55 +1,97 @@
-"""Classification and tagging: labels for texts, or for the words of sentences."""
+"""Labelled text, as classifiers and taggers learn from it: labels for texts, or for their words."""
 
 import json
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import Any, Self
 
-from regard import objectives
-from regard.checkpoint import Run
+from pydantic import Field, model_validator
+from torch import nn
+
+from regard import models, objectives
+from regard.configs.bert import BertConfig
+from regard.configs.head import HeadConfig
+from regard.configs.recurrent import ReaderConfig
 from regard.data.batches import Batches
 from regard.data.corpus import held_out
 from regard.data.label_ids import LabelledIds, write_labelled
-from regard.data.labelled import Labelled, read_tagged, read_texts
+from regard.data.labelled import Labelled
 from regard.errors import DataError
 from regard.evaluate.labels import HeldOutLabels
 from regard.files import write_file
-from regard.recipe import DataSection, Recipe
+from regard.recipe import Recipe
+from regard.run import Run
+from regard.tasks.embeddings import from_vectors
+from regard.tasks.running_text import described_vocabulary
+from regard.tasks.sections import (
+    LabelledSection,
+    TokenizerSection,
+    TokenTraining,
+    check_embeddings,
+    check_positions,
+)
+from regard.tasks.task import Description, Sizes
+from regard.tasks.tokenizers import known_tokenizers, learn
 from regard.text.tokenizer import Tokenizer, Tokenizers
 from regard.training.events import Event, ExamplesReady, Note
-from regard.training.lesson import Lesson
-from regard.training.prepare import known_tokenizers
+from regard.training.setup import TrainingSetup
 
 # More labels than this are a sign that the wrong column was taken.
 MOST_LABELS = 10_000
 
 
-def read_labelled(task: str, paths: list[Path], label: str | int) -> Iterator[Labelled]:
-    return (read_texts if task == "classification" else read_tagged)(paths, label)
+class LabellingRecipe(Recipe):
+    """What recipes of classifiers and taggers have in common."""
+
+    models = {"bert": BertConfig, "recurrent": ReaderConfig}
+
+    data: LabelledSection
+    tokenizer: TokenizerSection = TokenizerSection()
+    model: BertConfig | ReaderConfig = Field(default_factory=dict, validate_default=True)  # type: ignore[arg-type]
+    head: HeadConfig = HeadConfig()
+    train: TokenTraining = TokenTraining()
+
+    @model_validator(mode="after")
+    def fits_together(self) -> Self:
+        check_embeddings(self.data, self.tokenizer)
+        if isinstance(self.model, BertConfig):
+            check_positions(self.model.max_positions, self.data.max_length, "data.max_length")
+        return self
+
+
+@dataclass(frozen=True)
+class Units:
+    """What carries a label: a whole text, or each word of a sentence."""
+
+    read: Callable[[Sequence[Path], str | int], Iterator[Labelled]]
+    whole_text: bool
+    name: str  # of the examples: "texts", "sentences"
 
 
 @dataclass(frozen=True)
 class LabelSplit:
     """What is learned from and what is held out, by a hash of the text unless files are named."""
 
-    task: str
-    data: DataSection
+    units: Units
+    data: LabelledSection
     seed: int
     share: float
 
     @classmethod
-    def of(cls, recipe: Recipe) -> "LabelSplit":
+    def of(cls, units: Units, recipe: LabellingRecipe) -> "LabelSplit":
         data = recipe.data
         count = 0
         if not data.valid:
-            count = sum(1 for _ in read_labelled(recipe.task, data.paths("train"), data.label))
+            count = sum(1 for _ in units.read(data.paths("train"), data.label))
         share = min(data.held_out_share, data.held_out_pairs / max(1, count))
-        return cls(recipe.task, data, recipe.seed, share)
+        return cls(units, data, recipe.seed, share)
 
     def read(self, name: str) -> Iterator[Labelled]:
         paths = self.data.paths("train" if name == "train" else "valid")
-        return read_labelled(self.task, paths, self.data.label)
+        return self.units.read(paths, self.data.label)
 
     def train(self) -> Iterator[Labelled]:
         if self.data.valid:
@@ -65,40 +107,44 @@ class LabelSplit:
         return held_out(" ".join(example.units), self.seed, self.share)
 
 
-def label_lesson(run: Run, recipe: Recipe) -> Generator[Event, None, Lesson]:
-    whole_text = recipe.task == "classification"
+def build(recipe: LabellingRecipe, sizes: Sizes) -> nn.Module:
+    return models.build(recipe.model, sizes["inputs"], sizes["outputs"], recipe.head)
+
+
+def setup(units: Units, run: Run, recipe: LabellingRecipe) -> Generator[Event, None, TrainingSetup]:
     folder = run.training / "data"
     known = known_tokenizers(run, recipe)
     tokenizer = known.source if known else None
     if tokenizer is None or not (folder / "train.json").exists():
-        tokenizer = yield from encode(run, recipe, tokenizer)
+        tokenizer = yield from encode(units, run, recipe, tokenizer)
 
     def opened(name: str) -> LabelledIds:
         assert tokenizer is not None
-        return LabelledIds.open(folder, name, tokenizer.specials, whole_text=whole_text)
+        return LabelledIds.open(folder, name, tokenizer.specials, whole_text=units.whole_text)
 
     train, valid = opened("train"), opened("valid")
-    batches = Batches(train.lengths, train.unit_counts, recipe.train.batch_tokens, recipe.seed)
-    unit = "texts" if whole_text else "sentences"
+    batch_tokens = recipe.train.batch_tokens
+    batches = Batches(train.lengths, train.unit_counts, batch_tokens, recipe.seed)
     labels = ", ".join(train.labels[:8]) + (", …" if len(train.labels) > 8 else "")
     remark = f"{len(train.labels)} labels: {labels}"
-    yield ExamplesReady(len(train), len(valid), unit, batches.padding(), (remark,))
-    return Lesson(
-        inputs=len(tokenizer),
-        outputs=len(train.labels),
+    yield ExamplesReady(len(train), len(valid), units.name, batches.padding(), (remark,))
+    return TrainingSetup(
+        sizes={"inputs": len(tokenizer), "outputs": len(train.labels)},
         examples=train,
         batches=batches,
-        objective=objectives.labelling,
-        held_out=HeldOutLabels(valid, tokenizer),
+        objective=partial(objectives.labelling, label_smoothing=recipe.train.label_smoothing),
+        held_out=HeldOutLabels(valid, tokenizer, batch_tokens),
+        initialise=from_vectors(recipe.data, tokenizer),
+        remark=f"vocabulary {max(len(tokenizer), len(train.labels)):,}",
     )
 
 
 def encode(
-    run: Run, recipe: Recipe, tokenizer: Tokenizer | None
+    units: Units, run: Run, recipe: LabellingRecipe, tokenizer: Tokenizer | None
 ) -> Generator[Event, None, Tokenizer]:
     """The labels, the tokenizer unless there is one, and both parts as ids on disk."""
     yield Note("Reading the labelled text …")
-    split = LabelSplit.of(recipe)
+    split = LabelSplit.of(units, recipe)
     learned, labels = labels_of(split)
     if unseen := [label for label in labels if label not in learned]:
         shown = ", ".join(unseen[:8]) + ", …" * (len(unseen) > 8)
@@ -106,7 +152,7 @@ def encode(
     save_labels(run, labels)
     if tokenizer is None:
         yield Note("Learning the vocabulary …")
-        tokenizer = learn(recipe, split)
+        tokenizer = learned_tokenizer(recipe, split)
         run.save_tokenizers(Tokenizers(tokenizer, tokenizer))
     yield Note("Encoding the text …")
     for name, examples in (("valid", split.valid()), ("train", split.train())):
@@ -117,23 +163,35 @@ def encode(
             run.training / "data",
             name,
             max_length=min(recipe.data.max_length, recipe.train.batch_tokens),
-            whole_text=recipe.task == "classification",
+            whole_text=units.whole_text,
         )
     return tokenizer
 
 
-def learn(recipe: Recipe, split: LabelSplit) -> Tokenizer:
-    section = recipe.tokenizer
-    return Tokenizer.train(
-        (" ".join(example.units) for example in split.train()),
-        kind=section.kind,
-        vocabulary_size=section.vocabulary_size,
-        lowercase=section.lowercase,
+def learned_tokenizer(recipe: LabellingRecipe, split: LabelSplit) -> Tokenizer:
+    return learn(recipe.tokenizer, (" ".join(example.units) for example in split.train()))
+
+
+def described(
+    what: str, columns: tuple[str, str, str], recipe: Any, run: Run | None
+) -> Description:
+    vocabulary, size = described_vocabulary(recipe, run)
+    labels = run.labels() if run is not None and run.labels_path.exists() else []
+    return Description(
+        what=what,
+        data=recipe.data.shown(),
+        columns=columns,
+        facts={"data": recipe.data.shown(), "vocabulary": vocabulary, "labels": labels},
+        sizes={"inputs": size, "outputs": max(2, len(labels))},
     )
 
 
+def sizes_of_old_run(run: Run) -> Sizes:
+    return {"inputs": len(run.tokenizers().source), "outputs": len(run.labels())}
+
+
 def labels_of(split: LabelSplit) -> tuple[set[str], list[str]]:
-    """Those to learn, and all that occur, in the order of the alphabet."""
+    """The labels to learn, and all that occur, in the order of the alphabet."""
     found: set[str] = set()
     for example in split.train():
         found.update(example.labels)

@@ -1,32 +1,35 @@
-"""Language models: running text, of which each token is foreseen from those before it."""
+"""Running text, as language models and masked language models learn from it."""
 
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any, Literal, NamedTuple
 
-from regard import objectives
-from regard.checkpoint import Run
-from regard.data.stream import CarriedState, Stream, TextExamples, WindowBatches, write_stream
+from regard.configs.work import Work
+from regard.data.stream import Stream, write_stream
 from regard.data.texts import after, count_characters, paragraphs, read_documents, up_to
 from regard.errors import DataError, RecipeError
-from regard.evaluate.running_text import HeldOutText
-from regard.models import RecurrentLanguageModelConfig
-from regard.recipe import DataSection, Recipe
+from regard.planning.task_planning import DataFacts
+from regard.run import Run
+from regard.tasks.measuring import SAMPLE
+from regard.tasks.sections import TextSection
+from regard.tasks.tokenizers import known_tokenizers, learn
 from regard.text.tokenizer import Tokenizer, Tokenizers
-from regard.training.events import Event, ExamplesReady, Note
-from regard.training.lesson import Lesson
-from regard.training.prepare import known_tokenizers
+from regard.training.events import Event, Note
+
+# Characters of a piece, where the vocabulary is yet to be learned.
+CHARACTERS = 4
 
 
 @dataclass(frozen=True)
 class TextSplit:
     """The text to learn from and the text to validate on: its end, unless files are named."""
 
-    data: DataSection
+    data: TextSection
     held_out_from: int  # characters
 
     @classmethod
-    def of(cls, data: DataSection) -> "TextSplit":
+    def of(cls, data: TextSection) -> "TextSplit":
         if data.valid:
             return cls(data, 0)
         characters = count_characters(read_documents(data.paths("train")))
@@ -42,29 +45,8 @@ class TextSplit:
         return after(read_documents(self.data.paths("train")), self.held_out_from)
 
 
-def text_lesson(run: Run, recipe: Recipe) -> Generator[Event, None, Lesson]:
-    tokenizer, train, valid = yield from streams(run, recipe, verbatim=True)
-    context = recipe.data.context
-    carrying = isinstance(recipe.model, RecurrentLanguageModelConfig)
-    carried_state = CarriedState() if carrying else None
-    require(train, context + 1, recipe.data, "train")
-    require(valid, 2, recipe.data, "valid")
-    batches = WindowBatches(len(train), context, recipe.train.batch_tokens, recipe.seed, carrying)
-    yield ExamplesReady(len(train), len(valid), "tokens", batches.padding())
-    sampled = recipe.train.eval_sentences > 0 and recipe.data.direction == "forward"
-    return Lesson(
-        inputs=len(tokenizer),
-        outputs=len(tokenizer),
-        examples=TextExamples(train, context, carried_state),
-        batches=batches,
-        objective=objectives.next_token_carried if carrying else objectives.next_token,
-        held_out=HeldOutText(valid, tokenizer, context, carrying, sampled),
-        carried_state=carried_state,
-    )
-
-
-def require(text: Stream, least: int, data: DataSection, name: Literal["train", "valid"]) -> None:
-    """So many tokens at least, or a sentence about where more can come from."""
+def require(text: Stream, least: int, data: TextSection, name: Literal["train", "valid"]) -> None:
+    """Checks that there are enough tokens, or says where more can come from."""
     if len(text) >= least:
         return
     held_out = name == "valid" and not data.valid
@@ -79,7 +61,7 @@ def require(text: Stream, least: int, data: DataSection, name: Literal["train", 
 
 
 def streams(
-    run: Run, recipe: Recipe, verbatim: bool
+    run: Run, recipe: Any, verbatim: bool, backward: bool = False
 ) -> Generator[Event, None, tuple[Tokenizer, Stream, Stream]]:
     """The tokenizer and both texts, made by this start or by an earlier one."""
     known = known_tokenizers(run, recipe)
@@ -97,13 +79,12 @@ def streams(
         split = TextSplit.of(recipe.data)
         if tokenizer is None:
             yield Note("Learning the vocabulary …")
-            tokenizer = learn(recipe, split, verbatim)
+            tokenizer = learned(recipe, split, verbatim)
             run.save_tokenizers(Tokenizers(tokenizer, tokenizer))
         yield Note("Encoding the text …")
         for name, texts in zip(names, (split.valid(), split.train()), strict=True):
             parts = texts if verbatim else paragraphs(texts)
             write_stream(parts, tokenizer, folder, name)
-    backward = recipe.data.direction == "backward"
     valid, train = (Stream.open(folder, name, backward=backward) for name in names)
     return tokenizer, train, valid
 
@@ -117,12 +98,59 @@ def up_to_date(run: Run, tokenizer: Tokenizer) -> bool:
     )
 
 
-def learn(recipe: Recipe, split: TextSplit, verbatim: bool) -> Tokenizer:
-    section = recipe.tokenizer
-    return Tokenizer.train(
-        (text for text in split.train() if text is not None),
-        kind=section.kind,
-        vocabulary_size=section.vocabulary_size,
-        lowercase=section.lowercase,
-        verbatim=verbatim,
-    )
+def learned(recipe: Any, split: TextSplit, verbatim: bool) -> Tokenizer:
+    texts = (text for text in split.train() if text is not None)
+    return learn(recipe.tokenizer, texts, verbatim)
+
+
+def learned_tokenizers(verbatim: bool, recipe: Any) -> Tokenizers:
+    tokenizer = learned(recipe, TextSplit.of(recipe.data), verbatim)
+    return Tokenizers(tokenizer, tokenizer)
+
+
+def measured(recipe: Any, found: DataFacts, tokenizers: Tokenizers | None) -> DataFacts:
+    """How many tokens one pass over the text has."""
+    data = recipe.data
+    characters = count_characters(read_documents(data.paths("train")))
+    kept = characters * (1 if data.valid else 1 - data.held_out_share)
+    if tokenizers is None:
+        return replace(found, tokens=kept / CHARACTERS)
+    sample = [text for text in islice(read_documents(data.paths("train")), SAMPLE) if text]
+    pieces = sum(map(len, tokenizers.source.encode_batch(sample)))
+    return replace(found, tokens=kept * pieces / max(1, count_characters(sample)))
+
+
+class Windows(NamedTuple):
+    """How a batch holds running text: rows, tokens of each, how many of them come from the text,
+    and how many are predicted.
+    """
+
+    rows: int
+    context: int
+    content: int
+    predicted: int
+
+    def work(self, share: float, reads: bool) -> Work:
+        """Work for a share of the batch. Some models read what they predict, and nothing else."""
+        read = self.rows * self.context if reads else 0
+        return Work(share * read, share * self.rows * self.predicted, self.context, self.context)
+
+    def batch(self, share: float) -> str:
+        rows = self.rows * share
+        count = f"{rows:,.0f}" if rows == int(rows) else f"{rows:,.1f}"
+        return f"{count} windows of {self.context:,} tokens"
+
+
+def described_vocabulary(recipe: Any, run: Run | None) -> tuple[str, int]:
+    """The vocabulary in words, and its size, as far as it is known."""
+    known = run.tokenizers() if run is not None and run.has_tokenizers() else None
+    size = len(known.target) if known else recipe.tokenizer.vocabulary_size
+    imported = getattr(recipe.data, "imported", None)
+    kind = "imported" if imported else recipe.tokenizer.kind
+    return f"{kind}, " + ("" if known else "up to ") + f"{size:,} pieces", size
+
+
+def same_size(run: Run) -> dict[str, int]:
+    """Sizes of a model that predicts what it reads, where its weights do not hold them."""
+    size = len(run.tokenizers().source)
+    return {"inputs": size, "outputs": size}

@@ -126,7 +126,9 @@ class TokenizerSection(Section):
     vocabulary_size: int = Field(
         default=8000, ge=264, le=1_000_000, description="Most tokens in the vocabulary."
     )
-    lowercase: bool = Field(default=False, description="Whether capitals are read as small letters.")
+    lowercase: bool = Field(
+        default=False, description="Whether capitals are read as small letters."
+    )
     folder: str | None = Field(
         default=None, description="A run whose tokenizer is used; it starts at data.folder."
     )

@@ -1,23 +1,59 @@
-"""Why a size was chosen, and whether it still is the one that is used."""
+"""Sizes chosen for data: what several tasks share, and whether a reason is still true."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
-# What sentences about the vocabulary, and about how long it takes, speak of.
+from regard.run import Run
+from regard.tasks.task import Reason, Section, Suggestion, Task
+
+# The settings that sentences about the vocabulary, and about the length of training, speak of.
 PIECES = ("tokenizer.kind", "tokenizer.vocabulary_size", "tokenizer.folder")
 LENGTH = ("train.steps", "train.batch_tokens", "train.patience")
 
 
-class Reason(NamedTuple):
-    """A sentence, and the settings that it speaks of."""
+def paces(steps: int, warmup_steps: int, every: int) -> Section:
+    """How long training takes, and how often it looks up."""
+    return {
+        "steps": steps,
+        "schedule": "cosine",
+        "final_learning_rate": 1e-5,
+        "warmup_steps": warmup_steps,
+        "eval_every": every,
+        "save_every": every,
+    }
 
-    text: str
-    about: tuple[str, ...] = ()
+
+def window(section: Any, name: str, suggested: int, model: Mapping[str, Any]) -> int:
+    """What is read at a time: as asked for, and otherwise no more than there are positions."""
+    if name in section.model_fields_set:
+        return int(getattr(section, name))
+    positions = model.get("max_positions")
+    return min(suggested, max(2, positions)) if isinstance(positions, int) else suggested
 
 
-Section = dict[str, Any]
-# Sections of a recipe, and why they are so; the first sentence tells the amount of data.
-Suggestion = tuple[dict[str, Section], list[Reason]]
+def suggest_from(task: Task, from_run: str, data: Section) -> Suggestion:
+    """Sizes for a model that starts with the model and the tokenizer of a run."""
+    found = task.suggest(data, {}, "")
+    values, tuning = found.values, task.fine_tuning
+    values.pop("model")
+    values.pop("tokenizer")
+    values["data"].pop("cooccurrence_window", None)
+    model = Run.open(from_run).recipe().model
+    train = values["train"]
+    steps = max(100, train["steps"] // tuning.shorter)
+    every = max(25, steps // 10)
+    train |= {"steps": steps, "warmup_steps": steps // 10, "eval_every": every, "save_every": every}
+    train["learning_rate"] = float(f"{tuning.rate / model.d_model:.1g}")
+    positions = getattr(model, "max_positions", None)
+    for name in {"max_length", "context"} & values["data"].keys():
+        values["data"][name] = min(values["data"][name], positions or values["data"][name])
+    kept = f"the model and tokenizer of {from_run}, learning slowly, so that what it knows stays"
+    reasons = [
+        found.reasons[0],
+        Reason(kept, ("train.learning_rate",)),
+        Reason(f"{steps:,} updates: much is known already", LENGTH),
+    ]
+    return Suggestion(values, reasons)
 
 
 def still_true(reasons: Iterable[Reason], asked: Mapping[str, Any]) -> list[str]:

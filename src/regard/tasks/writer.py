@@ -2,32 +2,37 @@
 
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import torch
 from torch import Tensor
 
-from regard.checkpoint import Run
 from regard.decode import filters
 from regard.decode.sample import sample
 from regard.errors import RequestError
+from regard.inspect.alternatives import alternatives
 from regard.machine.devices import choose_device
+from regard.run import Run
+from regard.tasks.task import Section, TextQuestion
 from regard.text.tokenizer import Tokenizer
+from regard.weights import load_model
 
 if TYPE_CHECKING:
     from regard.decode.contract import Filter
     from regard.models import LanguageModel, RecurrentLanguageModel
 
-# A recurrent model reads a long text in parts of so many tokens.
+# A recurrent model reads a long text in parts of this many tokens.
 PART = 2048
+# Pieces of a text that are looked at, and tokens that are shown beside the one that was taken.
+LONGEST_SHOWN, ALTERNATIVES = 512, 8
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 
 @dataclass(frozen=True)
 class Writing:
-    """How to go on with a text. Temperature 0 takes the likeliest token at each step."""
+    """How to continue a text. Temperature 0 takes the likeliest token at each step."""
 
     max_tokens: int = 200
     temperature: float = 0.8
@@ -86,7 +91,7 @@ class Writer:
         run = Run.open(folder)
         recipe = run.recipe_for("language-model")
         tokenizer = run.tokenizers().source
-        model = run.network(len(tokenizer), len(tokenizer)).to(choose_device(device))
+        model = load_model(run).to(choose_device(device))
         language_model = cast("LanguageModel", model)
         # Positions beyond those of training mean nothing; a recurrent model has none.
         limit = language_model.longest
@@ -119,7 +124,7 @@ class Writer:
         return "".join(self.stream(prompt, writing))
 
     def _tokens(self, given: Sequence[int], writing: Writing) -> Iterator[int]:
-        """Where the model's sight ends it goes on from the last half of what it has seen."""
+        """Where the model's sight ends it continues from the last half of what it has seen."""
         history, left, part = list(given), writing.max_tokens, 0
         while left > 0:
             seen = history[-max(1, self.limit // 2) :] if part else history[-(self.limit - 1) :]
@@ -198,3 +203,41 @@ class Writer:
 def log_probabilities(logits: Tensor, labels: Tensor) -> list[float]:
     """Of each label under its row of logits: [N, V], [N] → N numbers"""
     return logits.float().log_softmax(-1).gather(1, labels[:, None])[:, 0].tolist()
+
+
+@torch.inference_mode()
+def look(writer: Writer, asked: TextQuestion) -> Section:
+    """A text continued, with what might have stood at each place of it."""
+    if writer.backward:
+        raise RequestError("this model reads backwards: it cannot continue a text")
+    tokenizer = writer.tokenizer
+    specials = tokenizer.specials
+    size = len(tokenizer)
+    given = [*tokenizer.encode(asked.text), *(each for each in asked.prefix if 0 <= each < size)]
+    longest = min(LONGEST_SHOWN, writer.limit) - 1
+    if len(given) >= longest:
+        raise RequestError(f"the text has {len(given)} pieces, at most {longest} can be looked at")
+    room = max(1, min(asked.more, longest - len(given)))
+    written: list[int] = []
+    likeliest = Writing(max_tokens=room, temperature=0)
+    for token in writer._continued(given or [specials.end], room, likeliest, part=0):
+        if token == specials.end:
+            break
+        written.append(token)
+    ids = [*given, *written]
+    if not ids:
+        raise RequestError("the model ends the text at once; give it a beginning")
+    end = torch.tensor([[specials.end]])
+    # As it is written: the first token of a document follows its end, the others what is before.
+    logits = [writer.model(end)[0]]
+    if len(ids) > 1:
+        logits.append(writer.model(torch.tensor([ids[:-1]]))[0])
+    pieces = tokenizer.pieces(range(size))
+    found = alternatives(torch.cat(logits)[: len(ids)], ids, pieces, ALTERNATIVES)
+    return {
+        # Of the last pass, in which nothing follows the last token.
+        "pieces": tokenizer.pieces(ids[:-1] or ids),
+        "ids": ids,
+        "steps": [asdict(each) for each in found],
+        "given": len(given),
+    }

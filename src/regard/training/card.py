@@ -48,9 +48,7 @@ def write(
     run.save_info(info)
 
 
-def text(
-    run: Run, recipe: Recipe, finished: Finished, parameters: int, lines: list[str]
-) -> str:
+def text(run: Run, recipe: Recipe, finished: Finished, parameters: int, lines: list[str]) -> str:
     """The model card."""
     validation, task = finished.validation, tasks.task(recipe.task)
     described = task.describe(recipe, None)

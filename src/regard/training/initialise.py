@@ -6,7 +6,7 @@ from torch import nn
 from regard.errors import RecipeError
 from regard.recipe import Recipe, parse
 from regard.run import Run
-from regard.weights import read_tensors
+from regard.weights import kept, read_tensors
 
 # What belongs to a task and not to what was learned of the language.
 OWN = ("output.", "pooler.", "relation.", "head.", "head_norm.")
@@ -40,15 +40,15 @@ def from_run(model: nn.Module, folder: str) -> str:
     """Copy all weights that a run has under the same name, or under that of a labeller's reader."""
     path = Run.open(folder).model_path
     tensors, _ = read_tensors(path)
-    for name, parameter in model.named_parameters():
+    for name, own in kept(model).items():
         plain = name.removeprefix("reader.")
         found = tensors.get(name, tensors.get(plain, tensors.get(f"reader.{name}")))
-        if found is not None and found.shape == parameter.shape:
-            parameter.copy_(found)
+        if found is not None and found.shape == own.shape:
+            own.copy_(found)
         elif not plain.startswith(OWN):
             what = "it has none" if found is None else f"there it is {tuple(found.shape)}"
             raise RecipeError(
-                f"{path}: {plain} is {tuple(parameter.shape)} in the recipe's model, {what}; "
+                f"{path}: {plain} is {tuple(own.shape)} in the recipe's model, {what}; "
                 "leave [model] out of the recipe to take the run's"
             )
     return f"The model starts from what {folder} has learned."

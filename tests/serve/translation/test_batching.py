@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from regard.decode.search import Search
 from regard.engines import Abandoned
-from regard.search import Search
 from regard.serve.http.refusal import Refusal
 from regard.serve.translation.batching import Batcher
-from regard.tasks import Translation
+from regard.tasks.translation.translator import Translation
 from tests.serve.conftest import Live
 
 SEARCH = Search(beam_size=2)

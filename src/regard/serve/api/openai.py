@@ -16,7 +16,7 @@ from regard.serve.language_models import written
 from regard.serve.translation.service import Service
 
 if TYPE_CHECKING:
-    from regard.text_tasks.writer import Writer, Writing
+    from regard.tasks.writer import Writer, Writing
 
 Fields = Mapping[str, Any]
 MOST_STOPS = 4
@@ -65,7 +65,7 @@ def read_wish(service: Service, fields: Fields) -> Completion:
         raise Refusal(400, "stop must be a string or a list of strings")
     if len(stops) > MOST_STOPS:
         raise Refusal(400, f"stop takes at most {MOST_STOPS} strings")
-    from regard.text_tasks.writer import Writing
+    from regard.tasks.writer import Writing
 
     count = int(number(fields, "n", 1, 1, limits.completions))
     if count * len(prompts) > limits.completions:

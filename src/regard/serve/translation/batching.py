@@ -17,10 +17,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from regard.decode.search import Search
 from regard.engines import Abandoned
-from regard.search import Search
 from regard.serve.http.refusal import Refusal
-from regard.tasks import Translation, Translator
+from regard.tasks.translation.translator import Translation, Translator
 
 # What one thread translates together: more gains little and makes everyone wait longer.
 MOST_SENTENCES = 64

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from regard.serve.one_thread import OneThread
-from regard.tasks import Translation, Translator
+from regard.tasks.translation.translator import Translation, Translator
 
 
 async def explain(

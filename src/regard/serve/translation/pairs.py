@@ -12,7 +12,7 @@ from regard.engines import EngineName
 from regard.errors import RequestError
 from regard.serve.http.refusal import Refusal
 from regard.serve.translation.languages import name
-from regard.tasks import Translator
+from regard.tasks.translation.translator import Translator
 
 # The languages of the corpora that come with the package.
 BUILTIN = {"phrasebook": ("fr", "en")}

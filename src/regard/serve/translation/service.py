@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from regard.search import Search
+from regard.decode.search import Search
 from regard.serve.http.limits import Limits
 from regard.serve.http.refusal import Refusal
 from regard.serve.language_models import LanguageModels
@@ -20,7 +20,7 @@ from regard.serve.translation.memory import Memory
 from regard.serve.translation.pairs import Pair, Pairs
 from regard.serve.translation.placeholders import kept, marked
 from regard.serve.translation.splitting import Document, plain
-from regard.tasks import Translation
+from regard.tasks.translation.translator import Translation
 
 # Longer texts are taken apart in a thread, so that others are answered meanwhile.
 LONG = 2000

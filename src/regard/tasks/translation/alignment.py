@@ -2,30 +2,40 @@
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from itertools import islice
+from typing import Any
 
 from regard.data.corpus import Pair
 from regard.errors import DataError
 from regard.inspect.alignments import Aligners, Example, WordPair, score_heads, silver_links
 from regard.models import Model
-from regard.recipe import Recipe
+from regard.run import Run
+from regard.tasks.translation.pairs import bounds, corpus, fitting
+from regard.tasks.translation.recipe import TranslationRecipe
 from regard.text.tokenizer import Tokenizers
-from regard.training.prepare import bounds, corpus, fitting
+from regard.training.card import replace_line
 
 SENTENCES = 100
 # What Model 1 learns from: a few seconds' worth.
 PAIRS = 10_000
 WORD_PAIRS = 2_000_000
+# How the line of the card begins.
+LINE = "- Alignment: "
 
 
 def find_aligners(
-    recipe: Recipe, model: Model, tokenizers: Tokenizers, held_out: Iterable[Pair], sentences: int
+    recipe: TranslationRecipe,
+    model: Model,
+    tokenizers: Tokenizers,
+    held_out: Iterable[Pair],
+    sentences: int,
 ) -> Aligners | None:
     """Heads compared on held-out pairs; None for a model that attends to no source."""
     compared = list(islice(fitting(held_out, tokenizers, bounds(recipe)), sentences))
     learned = [*word_pairs(compared, tokenizers)]
     room = WORD_PAIRS
-    # A run goes on without the files it was trained on, and so does this.
+    # A run works without the files it was trained on, and so does this.
     with suppress(DataError):
         for pair in word_pairs(islice(corpus(recipe.data), PAIRS), tokenizers):
             room -= len(pair.source) * len(pair.target)
@@ -37,6 +47,21 @@ def find_aligners(
     scores = score_heads(model.eval(), examples(compared, tokenizers), silver)
     model.train(training)
     return Aligners(scores, len(learned), len(compared)) if scores else None
+
+
+def keep_aligners(run: Run, aligners: Aligners) -> None:
+    """Write them into the run, and into its card."""
+    run.save_finding("alignment", asdict(aligners))
+    replace_line(run, LINE, f"{LINE}{aligners.summary()}.")
+
+
+def after_training(run: Run, recipe: TranslationRecipe, model: Any, held_out: Any) -> list[str]:
+    """Measure the heads of a trained model on the pairs that it was validated with."""
+    found = find_aligners(recipe, model, run.tokenizers(), held_out.pairs, SENTENCES)
+    if found is None:
+        return []
+    run.save_finding("alignment", asdict(found))
+    return [f"{LINE}{found.summary()}."]
 
 
 def word_pairs(pairs: Iterable[Pair], tokenizers: Tokenizers) -> Iterable[WordPair]:

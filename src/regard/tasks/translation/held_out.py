@@ -3,25 +3,25 @@
 from collections.abc import Iterator
 from itertools import islice
 
-from regard.checkpoint import Run
 from regard.data.batch import Batch, batches_of
 from regard.data.corpus import Pair
-from regard.recipe import Recipe
-from regard.training.prepare import Split, bounds, corpus, fitting, survey
+from regard.run import Run
+from regard.tasks.translation.pairs import Split, bounds, corpus, fitting, survey
+from regard.tasks.translation.recipe import TranslationRecipe
 
 ROWS = 16
 
 
 def held_out_batches(run: Run, sentences: int) -> Iterator[Batch]:
-    """The first so many of them, those of like length together. They are read from where training
-    read them, since what it wrote beside its checkpoints may have been deleted.
+    """The first validation sentences, grouped by length. They are read from where training read
+    them, since what it wrote beside its checkpoints may have been deleted.
     """
-    recipe, tokenizers = run.recipe(), run.tokenizers()
+    recipe, tokenizers = run.recipe_for("translation"), run.tokenizers()
     pairs = fitting(held_out_pairs(recipe), tokenizers, bounds(recipe))
     return batches_of(islice(pairs, sentences), tokenizers, ROWS)
 
 
-def held_out_pairs(recipe: Recipe) -> Iterator[Pair]:
+def held_out_pairs(recipe: TranslationRecipe) -> Iterator[Pair]:
     split = Split.of(recipe, 0)
     if split.holds_out():
         split = Split.of(recipe, survey(corpus(recipe.data)).pairs)

@@ -131,4 +131,3 @@ def check_transformer(model: TransformerConfig, max_length: int) -> None:
         )
     if model.positions == "learned" and model.max_positions < max_length + 1:
         raise ValueError("model.max_positions must be larger than data.max_length")
-

@@ -51,9 +51,7 @@ def setup(run: Run, recipe: TranslationRecipe) -> Generator[Event, None, Trainin
         sizes={"inputs": len(source), "outputs": len(target)},
         examples=train,
         batches=batches,
-        objective=partial(
-            objectives.translation, label_smoothing=recipe.train.label_smoothing
-        ),
+        objective=partial(objectives.translation, label_smoothing=recipe.train.label_smoothing),
         held_out=HeldOutPairs(prepared.valid, texts, source, target, batch_tokens),
         initialise=from_vectors(recipe.data, source),
         remark=f"vocabulary {max(len(source), len(target)):,}",

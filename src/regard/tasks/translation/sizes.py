@@ -1,19 +1,14 @@
-"""Sizes that follow from the amount of data, each with its reason."""
+"""Sizes of a translator that follow from the number of its pairs, each with its reason."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from regard.checkpoint import Run
 from regard.errors import RecipeError
-from regard.recipe import parse_data
-from regard.training.prepare import corpus, survey
-from regard.training.reasons import LENGTH, PIECES, Reason, Section, Suggestion
-from regard.training.text_sizes import (
-    paces,
-    suggest_for_labels,
-    suggest_for_masked,
-    suggest_for_text,
-)
+from regard.recipe import parse_section
+from regard.tasks.suggestions import LENGTH, PIECES, paces
+from regard.tasks.task import Reason, Section, Suggestion
+from regard.tasks.translation.pairs import corpus, survey
+from regard.tasks.translation.recipe import TranslationRecipe
 
 # Up to this many pairs: layers a side, d_model, d_ff, heads, vocabulary, dropout, epochs.
 # The second row is the size that published work settled on for 29,000 pairs, the last the paper's.
@@ -31,11 +26,6 @@ Preset = Literal["standard", "fast"]
 
 SHAPE = ("model.encoder_layers", "model.decoder_layers", "model.d_model", "model.cell")
 
-# The learning rate of a model that has learned before, times its width: 6.5e-5 for BERT's; and by
-# what its time is divided. A translator must also learn other words, not only what to do with them.
-RATE_FROM_RUN, SHORTER_FROM_RUN = 0.05, 5
-RATE_OF_TRANSLATOR, SHORTER_OF_TRANSLATOR = 0.125, 2
-
 
 def fast_layers(
     encoder_layers: int, decoder_layers: int, d_model: int, d_ff: int
@@ -46,57 +36,12 @@ def fast_layers(
     return encoder_layers + (decoder_layers - 1) * decoder_layer // encoder_layer, 1
 
 
-def suggest_from(from_run: str, data: Section, task: str) -> Suggestion:
-    """The same for what begins with the model and the tokenizer of a run."""
-    values, reasons = suggest(data, task)
-    values.pop("model")
-    values.pop("tokenizer")
-    values["data"].pop("counted_window", None)
-    model = Run.open(from_run).recipe().model
-    train = values["train"]
-    rate, shorter = RATE_FROM_RUN, SHORTER_FROM_RUN
-    if task == "translation":
-        rate, shorter = RATE_OF_TRANSLATOR, SHORTER_OF_TRANSLATOR
-    steps = max(100, train["steps"] // shorter)
-    every = max(25, steps // 10)
-    train |= {"steps": steps, "warmup_steps": steps // 10, "eval_every": every, "save_every": every}
-    train["learning_rate"] = float(f"{rate / model.d_model:.1g}")
-    positions = getattr(model, "max_positions", None)
-    for name in {"max_length", "context"} & values["data"].keys():
-        values["data"][name] = min(values["data"][name], positions or values["data"][name])
-    kept = f"the model and tokenizer of {from_run}, learning slowly, so that what it knows stays"
-    return values, [
-        reasons[0],
-        Reason(kept, ("train.learning_rate",)),
-        Reason(f"{steps:,} updates: much is known already", LENGTH),
-    ]
-
-
-def suggest(
-    data: Section,
-    task: str = "translation",
-    preset: Preset = "standard",
-    model: Mapping[str, Any] | None = None,
-) -> Suggestion:
-    """Recipe values for a [data] section, and sentences that say why. `model` is what is asked of
-    the model: its kind has sizes of its own.
+def suggest(data: Section, asked: Mapping[str, Any], preset: str) -> Suggestion:
+    """Recipe values for a [data] section. `asked` is what is asked of the model: its kind has sizes
+    of its own.
     """
-    asked = model or {}
-    match task:
-        case "translation":
-            return suggest_for_pairs(data, preset, asked)
-        case "language-model":
-            return suggest_for_text(data, asked)
-        case "classification" | "tagging":
-            return suggest_for_labels(data, task, asked)
-        case "masked-language-model":
-            return suggest_for_masked(data, asked)
-        case _:
-            raise RecipeError(f"task {task}: there is no such task")
-
-
-def suggest_for_pairs(data: Section, preset: Preset, asked: Mapping[str, Any]) -> Suggestion:
-    found = survey(corpus(parse_data(data, "command line")))
+    section = parse_section(TranslationRecipe, "data", data, "command line")
+    found = survey(corpus(section))
     layers, d_model, d_ff, heads, vocabulary, dropout, epochs = next(
         row[1:] for row in TABLE if found.pairs <= row[0]
     )
@@ -123,17 +68,18 @@ def suggest_for_pairs(data: Section, preset: Preset, asked: Mapping[str, Any]) -
         f"{steps:,} updates of about {batch_tokens:,} tokens a side: {steps / batches:.0f} passes "
         "over the data, fewer when validation stops getting better"
     )
-    return values, [
+    reasons = [
         Reason(f"{found.pairs:,} pairs, {found.words:,} words on both sides: so"),
         Reason(f"{shape}: larger ones learn such a corpus by heart", SHAPE),
         Reason(f"{pieces} to be learned", PIECES),
         Reason(f"dropout {dropout}: {much}", ("model.dropout",)),
         Reason(length, LENGTH),
     ]
+    return Suggestion(values, reasons)
 
 
 def transformer_for_pairs(
-    layers: int, d_model: int, d_ff: int, heads: int, preset: Preset
+    layers: int, d_model: int, d_ff: int, heads: int, preset: str
 ) -> tuple[Section, float, str]:
     encoder_layers, decoder_layers = layers, layers
     if preset == "fast":
@@ -150,7 +96,7 @@ def transformer_for_pairs(
     return model, 3e-3 if d_model <= 128 else 1e-3, shape
 
 
-def recurrent_for_pairs(layers: int, d_model: int, preset: Preset) -> tuple[Section, float, str]:
+def recurrent_for_pairs(layers: int, d_model: int, preset: str) -> tuple[Section, float, str]:
     """About as many parameters as a Transformer has, in fewer and wider layers."""
     if preset == "fast":
         raise RecipeError('--preset fast: is for Transformers; leave it out with "recurrent"')

@@ -1,4 +1,4 @@
-"""Load a run, one verb each. Commands, the server and the page all call these.
+"""Translator: sentences in one language to sentences in another.
 
 PyTorch is loaded where it is needed, so that another engine starts at once.
 """
@@ -8,15 +8,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
+from regard.decode.hypothesis import Hypothesis
+from regard.decode.search import Search
 from regard.engines import Engine, EngineName, Stopped, never
 from regard.engines.ctranslate2 import CTranslate2, graphics_cards
 from regard.errors import RequestError
-from regard.hypothesis import Hypothesis
-from regard.search import Search
 from regard.text.segments import segments
 from regard.text.tokenizer import Tokenizers
 
@@ -127,14 +127,15 @@ class Translator:
 
     @classmethod
     def _with_torch(cls, folder: Path | str, device: str) -> Self:
-        from regard.checkpoint import Run
         from regard.engines.native import Native
         from regard.machine.devices import choose_device
+        from regard.run import Run
+        from regard.weights import load_model
 
         run = Run.open(folder)
         recipe = run.recipe_for("translation")
         tokenizers = run.tokenizers()
-        model = run.model(tokenizers).to(choose_device(device))
+        model: Any = load_model(run).to(choose_device(device))
         search = Search(**recipe.decode.model_dump())
         engine = Native(model, tokenizers.target.specials)
         limit = recipe.data.max_length - 1
@@ -227,8 +228,8 @@ class Translator:
     @cached_property
     def aligners(self) -> "Aligners | None":
         """The heads by how well they align words, where that was measured."""
-        from regard.checkpoint import Run
         from regard.inspect.alignments import Aligners
+        from regard.run import Run
 
         found = Run(self.folder).finding("alignment") if self.folder else None
         return Aligners.from_json(found) if found else None

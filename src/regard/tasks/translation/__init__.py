@@ -1,0 +1,1 @@
+"""Translation: sentences in one language to sentences in another."""

@@ -1,0 +1,112 @@
+"""How good a translator is on a test set."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from typing import Any, cast
+
+from regard.data import phrasebook
+from regard.data.corpus import read_pairs
+from regard.engines import EngineName
+from regard.errors import DataError, RequestError
+from regard.evaluate.scores import corpus_scores
+from regard.reporter import SILENT, Reporter
+from regard.run import Run
+from regard.tasks.task import Evaluation, ScoreLine, SearchOptions, Test
+from regard.tasks.translation.translator import Translator
+
+SENTENCES_AT_ONCE = 1000
+# Validation sentences over which a head's output is averaged.
+SENTENCES_FOR_MEANS = 64
+
+
+def evaluate(run: Run, test: Test) -> Evaluation:
+    """BLEU, chrF, TER and exact matches, with signatures and 95 % intervals. A run trained on a
+    built-in corpus is scored on its test sentences when no files are given.
+    """
+    sources, references, name = test_pairs(run, test)
+    options = test.search or SearchOptions()
+    engine = cast("EngineName", options.engine)
+    translator = Translator.load(run.folder, engine=engine, int8=options.int8)
+    asked = {"beam_size": options.beam_size, "length_penalty": options.length_penalty}
+    given = {key: value for key, value in asked.items() if value is not None}
+    translator.search = replace(translator.search, **given)  # type: ignore[arg-type]
+    with switched(translator, options):
+        hypotheses, seconds = timed_translations(translator, sources, test.reporter)
+    test.reporter.say("Scoring …")
+    codes = run.info().get("languages")
+    scores = corpus_scores(
+        hypotheses, references, bootstrap=test.bootstrap, language=codes[1] if codes else None
+    )
+    beam_size = translator.search.beam_size
+    return Evaluation(
+        headline=f"{name}: {len(sources):,} sentences in {seconds:.1f} s, beam {beam_size}",
+        scores=[ScoreLine(**asdict(score)) for score in scores],
+        answers=hypotheses,
+        facts={
+            "test": name,
+            "sentences": len(sources),
+            "beam_size": beam_size,
+            "seconds": round(seconds, 2),
+            "scores": [asdict(score) for score in scores],
+        },
+    )
+
+
+def test_pairs(run: Run, test: Test) -> tuple[list[str], list[str], str]:
+    recipe = run.recipe_for("translation")
+    if len(test.files) == 2:
+        pairs = list(read_pairs(list(test.files)))
+        return [p.source for p in pairs], [p.target for p in pairs], str(test.files[0])
+    builtin = recipe.data.builtin
+    if not test.files and builtin:
+        pairs = list(phrasebook.pairs("test", builtin))
+        return [p.source for p in pairs], [p.target for p in pairs], f"{builtin} test"
+    raise DataError("give --source and --reference, a file of sentences and one of translations")
+
+
+def timed_translations(
+    translator: Translator,
+    sources: list[str],
+    reporter: Reporter = SILENT,
+    description: str = "translating",
+    at_once: int = SENTENCES_AT_ONCE,
+) -> tuple[list[str], float]:
+    """Translations in order, and the seconds they took."""
+    started = time.perf_counter()
+    # Sentences of like length go together, whatever part of the file they are from.
+    order = sorted(range(len(sources)), key=lambda i: len(sources[i]))
+    hypotheses = [""] * len(sources)
+    with reporter.progress(description, len(sources)) as advance:
+        for start in range(0, len(order), at_once):
+            rows = order[start : start + at_once]
+            found = translator.translate([sources[row] for row in rows])
+            for row, text in zip(rows, found, strict=True):
+                hypotheses[row] = text
+            advance(len(rows))
+    return hypotheses, time.perf_counter() - started
+
+
+@contextmanager
+def switched(translator: Translator, options: SearchOptions) -> Iterator[None]:
+    """The translator without the heads that the options switch off."""
+    if options.heads_off is None and options.heads_only is None:
+        yield
+        return
+    from regard.inspect.heads import all_but, choose_heads, head_means
+    from regard.tasks.translation.held_out import held_out_batches
+
+    if translator.folder is None:
+        raise RequestError("heads are switched off in the translator of a run folder")
+    model, means = translator.model, None
+    chosen = choose_heads(model, options.heads_off.split(",")) if options.heads_off else []
+    if options.heads_only:
+        chosen += all_but(model, options.heads_only.split(","))
+    how: Any = options.heads_how
+    if how == "mean":
+        means = head_means(
+            model, held_out_batches(Run.open(translator.folder), SENTENCES_FOR_MEANS)
+        )
+    with translator.heads_off(chosen, how, means):
+        yield
