@@ -1,4 +1,4 @@
-"""Encodings of position: what the formula says, and what one wants of them."""
+"""Encodings of positions: they follow the formula and have the properties one expects."""
 
 import math
 

@@ -119,7 +119,7 @@ def test_steps_are_the_whole_pass(choices: dict[str, Any], dtype: torch.dtype) -
 
 @each_variant
 @torch.no_grad()
-def test_selected_rows_go_on_as_if_computed_anew(choices: dict[str, Any]) -> None:
+def test_selected_rows_continue_as_if_computed_from_scratch(choices: dict[str, Any]) -> None:
     model = gpt(**choices)
     draw = torch.Generator().manual_seed(5)
     prefixes = ids(4, 1, seed=3)

@@ -42,7 +42,7 @@ ModelConfig = (
     | BertConfig
     | ReaderConfig
 )
-# What translates, and what continues a text.
+# Models that translate, and models that continue a text.
 Model = Transformer | Recurrent
 LanguageModel = GPT | RecurrentLanguageModel
 
@@ -50,8 +50,8 @@ LanguageModel = GPT | RecurrentLanguageModel
 def build(
     config: ModelConfig, inputs: int, outputs: int, head: HeadConfig | None = None
 ) -> nn.Module:
-    """A fresh model for a recipe's [model] section, which reads one of so many tokens at each
-    place and predicts one of so many tokens or labels. With a [head] it predicts labels.
+    """A new model for a recipe's [model] section. It reads a vocabulary of `inputs` tokens and
+    predicts one of `outputs` tokens or labels; labels if the recipe has a [head].
     """
     match config:
         case TransformerConfig():
