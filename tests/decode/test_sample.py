@@ -60,7 +60,7 @@ def test_the_stream_may_be_left_at_any_time(toy: Any) -> None:
 def test_finished_rows_leave(toy: Any) -> None:
     model = toy()
     run(model, [5, 6, 7], [1, 4, 2], filters=[forbid([END])])
-    # The last fill the gaps, so that the others stay where they are.
+    # The last rows fill the gaps, so that the others keep their places.
     assert model.names_seen == [[5, 6, 7], [7, 6], [6], [6]]
     assert model.selects == [2, 1]
 
