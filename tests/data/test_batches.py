@@ -16,7 +16,7 @@ Lengths = NDArray[np.int32]
 
 
 def corpus(pairs: int = 3000) -> tuple[Lengths, Lengths]:
-    """Lengths as those of Multi30k in 8,000 subwords: log-normal, sides that go together."""
+    """Lengths like those of Multi30k in 8,000 subwords: log-normal, with both sides correlated."""
     random = np.random.default_rng(1)
     source = np.clip(random.lognormal(2.69, 0.3, pairs).round(), 3, 120)
     target = np.clip((source * random.lognormal(0.02, 0.17, pairs)).round(), 3, 120)

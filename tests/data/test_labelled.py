@@ -1,4 +1,4 @@
-"""Labelled text: read from its files, encoded, and back in batches."""
+"""Labelled text is read from its files, encoded, and read back in batches."""
 
 import bz2
 from pathlib import Path

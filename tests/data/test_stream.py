@@ -1,4 +1,4 @@
-"""Running text on disk, and the windows through which it is read."""
+"""Running text on disk, and the windows in which a model reads it."""
 
 from itertools import pairwise
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Tokenizers that others made: their ids stay, and nothing unknown reaches the library."""
+"""Tokenizers that others made keep their ids, and nothing unknown reaches the library."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Vectors of words from the files that others make."""
+"""Vectors of words from files that other programs wrote."""
 
 import struct
 from pathlib import Path
