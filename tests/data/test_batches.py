@@ -73,7 +73,7 @@ def test_the_plan_is_a_pure_function_of_seed_and_epoch() -> None:
     assert plan(Batches(*lengths, 1000, seed=8), 0) != wanted[0]
 
 
-def test_epochs_differ_in_order_and_in_company() -> None:
+def test_epochs_differ_in_order_and_in_batches() -> None:
     batches = Batches(*corpus(), 1000, seed=7)
     first, second = plan(batches, 0), plan(batches, 1)
     assert first != second

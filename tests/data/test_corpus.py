@@ -310,7 +310,7 @@ def report_of(lengths: Sequence[tuple[int, int]]) -> FilterReport:
         (60, 12, "length ratio"),
     ],
 )
-def test_what_the_sieve_drops(source: int, target: int, reason: str | None) -> None:
+def test_what_the_filter_drops(source: int, target: int, reason: str | None) -> None:
     report = report_of([(source, target)])
     assert [entry.reason for entry in report.dropped] == ([reason] if reason else [])
     assert report.kept == (0 if reason else 1)

@@ -345,7 +345,7 @@ def test_long_sentences_are_held_out_like_short_ones(long_corpus: Corpus) -> Non
 
 
 @pytest.mark.slow
-def test_the_whole_long_variant_is_as_ever() -> None:
+def test_the_whole_long_variant_is_unchanged() -> None:
     whole = {split: list(pairs(split, "phrasebook-long")) for split in SPLITS}
     everything = [pair for split in SPLITS for pair in whole[split]]
     assert len({pair.source for pair in everything}) == len(everything) == 103_000

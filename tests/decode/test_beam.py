@@ -98,7 +98,7 @@ def test_beam_of_one_is_greedy(toy: Any, seed: int) -> None:
     assert [[each] for each in greedy] == narrow
 
 
-def test_a_sentence_gives_the_same_alone_and_in_any_company(toy: Any) -> None:
+def test_a_sentence_gives_the_same_alone_and_in_any_batch(toy: Any) -> None:
     model = toy(vocabulary=50, end_bonus=3.0)
     names = list(range(24))
     limits = [1 + name * 5 % 13 for name in names]

@@ -66,7 +66,7 @@ def test_finished_rows_leave(toy: Any) -> None:
 
 
 @pytest.mark.parametrize("draw", [False, True])
-def test_a_row_gives_the_same_alone_and_in_any_company(toy: Any, draw: bool) -> None:
+def test_a_row_gives_the_same_alone_and_in_any_batch(toy: Any, draw: bool) -> None:
     model = toy(vocabulary=40, end_bonus=2.0)
     names = list(range(24))
     limits = [1 + name * 5 % 13 for name in names]

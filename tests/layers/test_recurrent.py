@@ -48,7 +48,7 @@ def copy_layer(ours: RecurrentLayer, theirs: nn.Module, suffix: str) -> None:
 
 
 @torch.no_grad()
-def test_the_step_of_the_lectures() -> None:
+def test_a_step_computed_by_hand() -> None:
     layer = RecurrentLayer("rnn", 2, 3, "relu")
     layer.input_weight.copy_(torch.tensor([[1.0, 0], [0, 1], [-1, 0]]))  # U
     layer.state_weight.copy_(torch.tensor([[0.0, 1, 0], [0, 0, 1], [1, 0, 0]]))  # V
@@ -178,7 +178,7 @@ def test_gradients_of_steps(
 
 
 @torch.no_grad()
-def test_a_fresh_layer_keeps_the_length_of_a_state_and_an_lstm_remembers() -> None:
+def test_a_new_layer_keeps_the_length_of_a_state_and_an_lstm_remembers() -> None:
     torch.manual_seed(0)
     for cell, gates in (("rnn", 1), ("gru", 3), ("lstm", 4)):
         layer = RecurrentLayer(cell, 5, 7)  # type: ignore[arg-type]

@@ -188,7 +188,7 @@ def test_only_learned_positions_run_out() -> None:
         gpt()(ids(1, 129))
 
 
-def test_a_fresh_model_gives_each_token_about_the_same_chance() -> None:
+def test_a_new_model_gives_each_token_about_the_same_chance() -> None:
     torch.manual_seed(0)
     model = GPT(GPTConfig(num_layers=6, d_model=64, d_ff=256, num_heads=4), 50)
     loss = torch.nn.functional.cross_entropy(

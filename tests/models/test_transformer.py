@@ -19,7 +19,7 @@ FRONTS = {
     "one row becomes three": [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3],
     "rows of a sentence change places": [2, 0, 0, 3, 5, 4, 8, 8, 6, 11, 9, 10],
     "a sentence leaves": [0, 1, 2, 6, 7, 8, 9, 10, 11],
-    "sentences keep unlike numbers of rows": [0, 1, 3, 6, 7, 8],
+    "sentences keep different numbers of rows": [0, 1, 3, 6, 7, 8],
     "rows leave and change places": [5, 2, 0],
     "one row becomes two": [0, 0, 1, 1, 2, 2],
     "sentences change places": [4, 5, 0, 1],
@@ -161,7 +161,7 @@ def test_tied_embeddings_are_one_matrix() -> None:
     assert [len(weights(tied)) for tied in ("all", "output", "none")] == [1, 2, 3]
 
 
-def test_a_fresh_model_begins_with_signals_of_size_one() -> None:
+def test_a_new_model_begins_with_signals_of_size_one() -> None:
     torch.manual_seed(0)
     model = Transformer(TransformerConfig(encoder_layers=1, decoder_layers=1), 1000, 1000)
     embedded = model.target_embedding.weight.detach() * 512**0.5

@@ -197,10 +197,10 @@ def test_settings_that_cannot_be() -> None:
 def test_long_input_costs_linear_time(kind: Kind, unit: str) -> None:
     tokenizer = TRAINED[kind]
     text = unit * (200_000 // len(unit))
-    begun = time.process_time()
+    started = time.process_time()
     ids = tokenizer.encode(text)
     # A quadratic cost would take minutes; the usual one takes a fifth of a second.
-    assert time.process_time() - begun < 2
+    assert time.process_time() - started < 2
     assert tokenizer.decode(ids) == tokenizer.normalise(text)
 
 

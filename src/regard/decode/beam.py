@@ -79,7 +79,7 @@ def beam(
         alive = _alive(candidates, beam_size, end)
         remaining = _close(results, beams, candidates, alive, length_penalty, end)
         rows, beams = _advance(beams, alive, remaining)
-        if len(rows) and _moved(rows, len(tokens)):
+        if len(rows) and _needs_reordering(rows, len(tokens)):
             state = state.select(rows)
         tokens = beams.tokens[:, :, -1].flatten()
     ranked = (sorted(found, key=lambda each: (not each.finished, -each.score)) for found in results)
@@ -236,6 +236,6 @@ def _advance(beams: _Beams, alive: _Candidates, remaining: Tensor | None) -> tup
     )
 
 
-def _moved(rows: Tensor, before: int) -> bool:
+def _needs_reordering(rows: Tensor, before: int) -> bool:
     """Whether the state needs a new order. With one sentence, often every beam stays in place."""
     return len(rows) != before or not torch.equal(rows, torch.arange(before, device=rows.device))

@@ -1,4 +1,4 @@
-"""Folders that are written whole or not at all."""
+"""Folders that are written completely or not at all."""
 
 import errno
 import os
@@ -14,7 +14,7 @@ from regard.files import SCRATCH, UMASK, flush
 
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
-    """A folder to write into, which takes the name `path` when everything in it is on the disk."""
+    """A folder to write into. It gets the name `path` once everything in it is on the disk."""
     path = Path(os.path.abspath(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=SCRATCH, dir=path.parent))

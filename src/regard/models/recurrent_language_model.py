@@ -32,13 +32,13 @@ class RecurrentLanguageModelConfig(RecurrentCells):
 
 
 @dataclass(frozen=True)
-class ReadSoFar:
+class RecurrentLanguageModelState:
     """What one step passes to the next."""
 
     layers: list[LayerState]
 
-    def select(self, rows: Tensor) -> "ReadSoFar":
-        return ReadSoFar(
+    def select(self, rows: Tensor) -> "RecurrentLanguageModelState":
+        return RecurrentLanguageModelState(
             [tuple(part.index_select(0, rows) for part in layer) for layer in self.layers]
         )
 
@@ -91,13 +91,15 @@ class RecurrentLanguageModel(nn.Module):
         """Logits [B, T, V] for the token after each position."""
         return self.output(self.features(tokens))  # type: ignore[no-any-return]
 
-    def start(self, rows: int) -> ReadSoFar:
+    def start(self, rows: int) -> RecurrentLanguageModelState:
         """The state before the first token of each row."""
         like = self.output.weight.detach().new_zeros(rows, 0)
-        return ReadSoFar([layer.zeros(like) for layer in self.decoder.layers])
+        return RecurrentLanguageModelState([layer.zeros(like) for layer in self.decoder.layers])
 
     @torch.no_grad()
-    def step(self, tokens: Tensor, state: ReadSoFar) -> tuple[Tensor, ReadSoFar]:
+    def step(
+        self, tokens: Tensor, state: RecurrentLanguageModelState
+    ) -> tuple[Tensor, RecurrentLanguageModelState]:
         """(y, s') = f(x, s): tokens [R] → logits [R, V] for the next token."""
         features, layers = self.decoder.step(self.embed(tokens), state.layers)
-        return self.output(self.dropout(features)), ReadSoFar(layers)
+        return self.output(self.dropout(features)), RecurrentLanguageModelState(layers)
