@@ -165,7 +165,7 @@ class Pairs:
         if not same:
             raise RunError(
                 f"{self.run.folder}: its pairs are from another teacher or another search "
-                f"(see {self.facts}); choose another --out, or the same search to continue"
+                f"(see {self.facts}); choose another --out, or the same teacher and search"
             )
         return found, size
 

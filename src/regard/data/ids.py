@@ -109,7 +109,7 @@ class IdPairs:
         except OSError as error:
             raise RunError(
                 f"{header_path}: the encoded text cannot be read ({error.strerror});"
-                " start the run again to encode it again"
+                " start the run again to encode it"
             ) from None
         facts = _checked_header(content, header_path)
         index = mapped(folder / f"{name}.index", _INDEX, facts["pairs"])

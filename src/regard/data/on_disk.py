@@ -76,7 +76,7 @@ def publish(folder: Path, files: list[NewFile]) -> None:
 def damaged(path: Path, why: str) -> RunError:
     return RunError(
         f"{path}: damaged ({why}); delete the folder {path.parent} and start the run again "
-        "to encode the text again"
+        "to encode the text"
     )
 
 
@@ -190,7 +190,7 @@ def open_arrays(folder: Path, name: str, parts: Iterable[str]) -> Arrays:
     except OSError as error:
         raise RunError(
             f"{path}: the encoded text cannot be read ({error.strerror});"
-            " start the run again to encode it again"
+            " start the run again to encode it"
         ) from None
     except (ValueError, RecursionError):
         raise damaged(path, "not valid JSON") from None
