@@ -1,1 +1,1 @@
-"""regard beside other libraries on the machine at hand; see docs/benchmarks.md."""
+"""regard compared with other libraries on this machine; see docs/benchmarks.md."""

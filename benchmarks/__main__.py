@@ -1,4 +1,4 @@
-"""python -m benchmarks: measure everything, or one thing of it (docs/benchmarks.md)."""
+"""python -m benchmarks: measure everything, or one section (docs/benchmarks.md)."""
 
 import argparse
 import json
@@ -19,7 +19,7 @@ from benchmarks.workload import default_pairs, held_out_sentences, prepare_pairs
 from regard.machine.cores import usable_cores
 from regard.run import Run
 
-# Not for figures: to see that everything runs.
+# Settings only to check that everything runs; the figures mean nothing.
 QUICK = {"rounds": 1, "seconds": 1.0, "count": 50, "corpora": [29_000, 60_000]}
 Section = tuple[str, dict[str, Any], str]
 
@@ -89,7 +89,7 @@ def default_run() -> Path:
 
 
 def speed_sections(options: argparse.Namespace) -> Iterator[Section]:
-    """Training, size by size, then decoding, beside the other libraries."""
+    """Training, size by size, then decoding, each compared with the other libraries."""
     training, decoding = options.what != "decode", options.what != "train"
     sizes = options.sizes if training else []
     beside = options.sizes if options.busy == [] else options.busy or []
@@ -171,7 +171,7 @@ def profile_sections(options: argparse.Namespace) -> Iterator[Section]:
 
 
 def machine() -> dict[str, Any]:
-    """What the figures depend on beside the code."""
+    """What the figures depend on besides the code."""
     info = Path("/proc/cpuinfo")
     lines = info.read_text("utf-8").splitlines() if info.exists() else []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
@@ -190,7 +190,7 @@ def described(facts: dict[str, Any]) -> str:
 
 
 def save(name: str, result: dict[str, Any], work: Path) -> None:
-    """Beside what other sections, and other calls, have found: a call may be killed."""
+    """Save a result next to those of other sections and earlier calls; a call may be killed."""
     path = work / "results.json"
     results = json.loads(path.read_text("utf-8")) if path.exists() else {}
     path.write_text(json.dumps({**results, name: result}, indent=1), encoding="utf-8")

@@ -1,7 +1,7 @@
-"""What is left of training's speed when another program takes a core, by how threads wait.
+"""How fast training is while another program uses a core, for several ways in which threads wait.
 
-Threads that spin while they wait keep the core from the one they wait for. How long they spin is
-settled when libgomp is loaded, so each setting is a process of its own.
+Threads that spin while they wait take the core from the thread they wait for. libgomp reads how
+long they spin when it is loaded, so each setting needs a process of its own.
 """
 
 import statistics
@@ -45,8 +45,8 @@ class Plan:
     threads: int
 
     def entries(self) -> list[Entry]:
-        """One thread waits for nobody, so a process that has one is tried without settings alone,
-        and with what the command sets, as a check.
+        """One thread waits for nobody. So a process with one thread is measured without settings
+        only, and with those of the command as a check.
         """
         some = list(WAITING)[:2]
         return [
@@ -60,7 +60,7 @@ class Plan:
 
 
 def measure(plan: Plan, progress: Progress) -> dict[str, Any]:
-    """Speeds alone and beside the program, in turn, as JSON can hold them."""
+    """Speeds without and with the other program, in turn, as values for JSON."""
     found: list[dict[str, Any]] = []
     with ExitStack() as stack:
         contenders = []
@@ -93,7 +93,9 @@ def start(entry: Entry, plan: Plan) -> Contender:
 
 
 def table(result: dict[str, Any]) -> str:
-    """The way of waiting that keeps most is not the best if it is slow on a quiet machine."""
+    """A table with both speeds: a way of waiting that keeps most of its speed may still be slow on
+    a quiet machine.
+    """
     entries = result["entries"]
     quickest = max(statistics.median(each["rates"]) for each in entries)
     rows = [

@@ -21,7 +21,7 @@ class Entry:
     label: str
     job: dict[str, Any]
     settings: dict[str, str] = field(default_factory=dict)
-    # One worker that has all the threads, or a worker of one thread for each.
+    # One worker with all threads, or one worker with one thread for each core.
     workers: bool = False
 
 
@@ -61,7 +61,7 @@ class Plan:
 
 
 def measure(plan: Plan, sentences: list[str], progress: Progress) -> dict[str, Any]:
-    """Everything that was measured, as JSON can hold it."""
+    """Everything that was measured, as values for JSON."""
     prepared = prepare(plan, sentences)
     with ExitStack() as stack:
         contenders = {}
@@ -108,7 +108,7 @@ def prepare(plan: Plan, sentences: list[str]) -> Prepared:
 
     shutil.rmtree(plan.work, ignore_errors=True)
     plan.work.mkdir(parents=True)
-    # A copy, since a run may go on learning, and engines keep their own form of it beside it.
+    # A copy, since the run may still be in training, and engines keep their own form of it there.
     run = Run(plan.work / plan.run.name)
     run.folder.mkdir()
     for name in ("recipe.toml", "model.safetensors", "*tokenizer.json"):
@@ -154,7 +154,7 @@ def start(entry: Entry, job: dict[str, Any], plan: Plan) -> Contender:
 def summed_up(
     answers: list[dict[str, Any]], theirs: list[dict[str, Any]], pieces: Tokenizers
 ) -> dict[str, Any]:
-    """Speeds of the passes, and on how many sentences the outputs are those of Hugging Face."""
+    """Speeds of the passes, and for how many sentences the outputs equal Hugging Face's."""
     texts = answers[-1]["texts"]
     agree = sum(a == b for a, b in zip(texts, theirs[-1]["texts"], strict=True))
     result = {
@@ -191,7 +191,7 @@ def table(result: dict[str, Any]) -> str:
 
 
 def table_rows(entry: Entry, result: dict[str, Any], beam_size: str) -> list[list[str]]:
-    """A contender's row; the command has a second one, without its start."""
+    """A contender's row; the command has a second one, without its starting time."""
     contenders = result["contenders"]
     found = contenders[entry.name]
     beam = found["beams"][beam_size]

@@ -1,10 +1,10 @@
-"""Does a classifier gain by what a run has learned before? A test set of a thousand sentences is
-too small to tell: here every labelled sentence is tested on once, by cross-validation.
+"""Does a classifier gain from pre-training? A test set of a thousand sentences is too small to
+decide, so cross-validation tests on every labelled sentence once.
 
     python -m benchmarks.folds RECIPE --from RUN --test FILE
 
-trains the recipe twice for each fold, from the run's weights and from nothing with its vocabulary,
-and compares the two sentence by sentence. Folds that were finished before are not trained again.
+trains the recipe twice for each fold, once from the run's weights and once from random weights with
+its vocabulary, and compares the two sentence by sentence. Finished folds are not trained again.
 """
 
 import argparse
@@ -36,7 +36,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.folds", description=__doc__)
     add = parser.add_argument
     add("recipe", type=Path, help="of a classifier, which begins with nothing")
-    add("--from", dest="run", type=Path, required=True, help="the run that it goes on from")
+    add("--from", dest="run", type=Path, required=True, help="the run that it starts from")
     add("--test", type=Path, nargs="+", required=True, help="labelled files beside the recipe's")
     add("--folds", type=int, default=10, help="parts; one tests, one validates, the rest trains")
     add("--seed", type=int, default=1, help="of the folds; fold N is trained with seed N")
@@ -52,7 +52,7 @@ def main() -> None:
         begin(options, recipe)
     except RegardError as error:
         parser.error(str(error))
-    # Sentences that a masked model may have read, without their labels, and those that it has not.
+    # Sentences that a masked model may have read without their labels, and others.
     rows = [(row, True) for row in known] + [(row, False) for row in unknown]
     random.Random(options.seed).shuffle(rows)
     parts = [rows[number :: options.folds] for number in range(options.folds)]
@@ -77,7 +77,7 @@ def main() -> None:
             sys.exit(f"A training failed; the logs in {options.out} say why.")
         except KeyboardInterrupt:
             pool.shutdown(cancel_futures=True)
-            sys.exit("Stopped; the same command goes on from there.")
+            sys.exit("Stopped; the same command continues from there.")
 
     right = {
         way: np.concatenate([answers(options.out, way, n, part) for n, part in enumerate(parts)])
@@ -89,7 +89,7 @@ def main() -> None:
 
 
 def begin(options: argparse.Namespace, recipe: Recipe) -> None:
-    """Make the folder, or see that what is in it answers the same question."""
+    """Make the folder, or check that what is in it belongs to the same question."""
     asked = {
         "recipe": recipe.model_dump(mode="json"),
         "from": fingerprint(Run.open(options.run).folder),
@@ -160,7 +160,7 @@ def regard(command: list[str], given: str, core: int, log: Path) -> str:
 def answers(
     out: Path, way: str, number: int, part: list[tuple[Labelled, bool]]
 ) -> NDArray[np.bool]:
-    """Which sentences of a fold were labelled right."""
+    """Which sentences of a fold were labelled correctly."""
     lines = (out / str(number) / f"{way}.jsonl").read_text("utf-8").rstrip("\n").split("\n")
     found = [json.loads(line)["label"] for line in lines]
     right = [label == row.labels[0] for label, (row, _) in zip(found, part, strict=True)]

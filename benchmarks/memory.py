@@ -1,4 +1,4 @@
-"""The most memory that training and decoding hold, and that it does not grow with the corpus."""
+"""The peak memory of training and decoding, and a check that it does not grow with the corpus."""
 
 import gzip
 import subprocess
@@ -22,7 +22,7 @@ from regard.data import phrasebook
 from regard.recipe import DataSection, Recipe, TokenizerSection, to_toml
 
 UPDATES = 40
-# Pairs that are read, learned from and encoded in a second, all three together.
+# Pairs per second that are read, used to learn the vocabulary and encoded, all three together.
 PAIRS_A_SECOND = 15_000
 TRAIN_SECONDS, DECODE_SECONDS = 60.0, 25.0
 SAMPLE_SECONDS = 0.2
@@ -46,7 +46,7 @@ class Plan:
 
 
 def measure(plan: Plan, sentences: list[str], progress: Progress) -> dict[str, Any]:
-    """Peaks in bytes: of each corpus after each phase, of the peer, and of decoding."""
+    """Peaks in bytes: for each corpus after each phase, for the peer, and for decoding."""
     training = []
     for count in plan.counts:
         with tempfile.TemporaryDirectory(prefix="regard-memory-") as folder:
@@ -61,7 +61,7 @@ def measure(plan: Plan, sentences: list[str], progress: Progress) -> dict[str, A
 
 
 def write_corpus(pairs: Sequence[Path], count: int, folder: Path) -> None:
-    """So many pairs, each unlike any other by its number."""
+    """Write `count` pairs, each made different from all others by its number."""
     with (
         (folder / "train.aa").open("w", encoding="utf-8") as sources,
         (folder / "train.bb").open("w", encoding="utf-8") as targets,
@@ -85,7 +85,9 @@ def lines(path: Path) -> list[str]:
 
 
 def train(plan: Plan, folder: Path) -> dict[str, int]:
-    """`regard train` in one process, from files to weights; the peak by the end of each phase."""
+    """Run `regard train` in one process, from files to weights; return the peak after each
+    phase.
+    """
     recipe = Recipe(
         data=DataSection(folder=str(folder), train=("train.aa", "train.bb")),
         tokenizer=TokenizerSection(vocabulary_size=VOCABULARY),
@@ -110,7 +112,7 @@ def train(plan: Plan, folder: Path) -> dict[str, int]:
 
 
 def peaks(process: "subprocess.Popen[str]") -> Iterator[tuple[str, int]]:
-    """The high-water mark when a phase is announced to be over, and at the end."""
+    """The peak memory when the process reports the end of a phase, and at the end."""
     ends = {"Learning": "read", "Encoding": "learned", "pairs to learn": "encoded"}
     highest = 0
 
@@ -135,7 +137,7 @@ def peaks(process: "subprocess.Popen[str]") -> Iterator[tuple[str, int]]:
 
 
 def train_peer(plan: Plan) -> int:
-    """The plain loop of another library over the ids of the usual corpus."""
+    """Run the plain loop of another library over the ids of the usual corpus; return the peak."""
     job = {
         "kind": "hugging-face",
         "size": plan.size,

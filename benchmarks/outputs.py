@@ -1,6 +1,6 @@
-"""A decoding contender: sentences in, translations out, a pass over all of them at a time.
+"""A decoding contender: it translates all sentences, one pass at a time.
 
-Each loads what it needs and nothing else: its start and its memory are measured.
+Each loads only what it needs, since its starting time and its memory are measured.
 """
 
 import json
@@ -18,7 +18,7 @@ from benchmarks.process import Message, Replies, peak_memory_bytes
 
 @dataclass(frozen=True)
 class Engine:
-    """Only `translate` is timed; what a contender does not do for itself is done around it."""
+    """A contender. Only `translate` is timed; steps that it does not do itself are not."""
 
     encode: Callable[[list[str]], Any]
     translate: Callable[[Any, int], Any]  # encoded sentences and a beam size
@@ -41,7 +41,7 @@ def regard(job: Message) -> Engine:
 
 
 def hugging_face(job: Message) -> Engine:
-    """`generate` from ids to ids, sentences of like length together."""
+    """`generate` from ids to ids, in batches of similar length."""
     import torch
     from transformers import AutoModelForSeq2SeqLM
 
@@ -80,7 +80,7 @@ def hugging_face(job: Message) -> Engine:
 
 
 def ctranslate2(job: Message) -> Engine:
-    """From pieces to pieces, in CTranslate2's own batches of like length."""
+    """From pieces to pieces, in CTranslate2's own batches of similar length."""
     from ctranslate2 import Translator
 
     translator = Translator(
@@ -94,7 +94,7 @@ def ctranslate2(job: Message) -> Engine:
 
 
 def ctranslate2_plain(job: Message) -> Engine:
-    """As its own quick start has it: a model, a list of sentences, and how to search."""
+    """As in its own quick start: a model, a list of sentences, and search settings."""
     from ctranslate2 import Translator
 
     return in_pieces(job, Translator(job["ctranslate2"]), {})
@@ -126,7 +126,7 @@ def in_pieces(job: Message, translator: Any, options: dict[str, Any]) -> Engine:
 
 
 def command(job: Message) -> Engine:
-    """The whole command, from one file to another, its start included."""
+    """The whole command, from one file to another, including its start."""
 
     def translate(texts: list[str], beam_size: int) -> list[str]:
         words = [sys.executable, "-m", "regard", "translate", job["run"]]
@@ -143,7 +143,7 @@ def command(job: Message) -> Engine:
 
 
 def longest_output(job: Message, source_length: int) -> int:
-    """regard's own limit for a source of so many pieces, END included."""
+    """regard's own limit for the output of a source with this many pieces, END included."""
     return int(job["max_length_ratio"] * source_length) + 20
 
 

@@ -1,6 +1,6 @@
-"""regard's weights in other libraries' models, which then say the same.
+"""regard's weights in other libraries' models, which then give the same outputs.
 
-Nothing is imported that a contender does not need: its start and its memory are measured.
+Nothing is imported that a contender does not need, since its starting time and memory are measured.
 """
 
 from collections.abc import Iterator
@@ -50,7 +50,7 @@ def hugging_face(ours: "Transformer") -> "HuggingFace":
 
 
 def sinusoids(length: int, width: int) -> Tensor:
-    """Sine and cosine by turns (§3.5): [length, width]"""
+    """Alternating sines and cosines (§3.5): [length, width]"""
     waves = 10_000.0 ** (-torch.arange(0, width, 2, dtype=torch.float64) / width)
     angles = torch.arange(length, dtype=torch.float64)[:, None] * waves
     return torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(1).float()
@@ -58,7 +58,7 @@ def sinusoids(length: int, width: int) -> Tensor:
 
 @torch.no_grad()
 def copy(tensors: dict[str, Tensor], theirs: nn.Module) -> None:
-    """Every trained parameter once, none left over."""
+    """Copy every trained parameter once; none may be left over."""
     named = {name: each for name, each in theirs.named_parameters() if each.requires_grad}
     assert tensors.keys() == named.keys(), sorted(tensors.keys() ^ named.keys())
     for name, tensor in tensors.items():
@@ -92,8 +92,8 @@ class TorchTransformer(nn.Module):
             dropout=config.dropout,
             batch_first=True,
         )
-        # The paper has no norm after the last layer, and the others drop nothing inside a
-        # sub-layer: without these lines this contender would do more than they do.
+        # The paper has no norm after the last layer, and the others have no dropout inside a
+        # sub-layer. Without these lines this contender would do more work than the others.
         self.transformer.encoder.norm = self.transformer.decoder.norm = None
         for module in self.transformer.modules():
             if isinstance(module, nn.MultiheadAttention):
@@ -144,7 +144,7 @@ def torch_block(name: str, block: EncoderBlock | DecoderBlock) -> Iterator[tuple
 
 
 def logits_of(model: nn.Module, batch: "Batch") -> Tensor:
-    """[B, T, V], whichever library the model is of."""
+    """The logits [B, T, V] of a model of any library."""
     if type(model).__module__.startswith("transformers."):
         return model(
             input_ids=batch.source,
@@ -157,9 +157,9 @@ def logits_of(model: nn.Module, batch: "Batch") -> Tensor:
 
 
 def logit_difference(ours: nn.Module, theirs: nn.Module, batch: "Batch") -> float:
-    """The largest difference at a real position; refused when it is more than rounding."""
+    """The largest difference at a real position; an error if it is more than rounding."""
     modes = ours.training, theirs.training
-    # With gradients on, since torch.nn takes another path through its layers without.
+    # With gradients on, since without them torch.nn uses another path through its layers.
     ours_say, theirs_say = (logits_of(each.eval(), batch).detach() for each in (ours, theirs))
     ours.train(modes[0])
     theirs.train(modes[1])

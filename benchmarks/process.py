@@ -1,5 +1,5 @@
-"""A contender is a process of its own: its threads and its allocator are nobody else's. It waits on
-its standard input, which costs nothing, and answers a line of JSON with a line of JSON.
+"""Each contender is a process of its own, with its own threads and allocator. It waits on its
+standard input, which costs nothing, and answers a line of JSON with a line of JSON.
 """
 
 import ctypes
@@ -17,8 +17,8 @@ from typing import Any, Self
 ROOT = Path(__file__).resolve().parent.parent
 Message = dict[str, Any]
 
-# glibc keeps what is freed instead of giving it back after every operation: with the plain
-# PyTorch libraries this is worth up to a quarter of their speed.
+# Makes glibc keep freed memory instead of returning it after every operation. With plain PyTorch
+# libraries this is worth up to a quarter of their speed.
 KEEP_BUFFERS = {
     "MALLOC_MMAP_THRESHOLD_": str(4 << 30),
     "MALLOC_TRIM_THRESHOLD_": str(16 << 30),
@@ -27,19 +27,19 @@ KEEP_BUFFERS = {
 # What the command `regard` sets for itself before it loads PyTorch.
 REGARD = {"GOMP_SPINCOUNT": "1000"}
 SHARED = {"HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false", "CUDA_VISIBLE_DEVICES": ""}
-# Settings of the surroundings that would otherwise reach some contenders and not others.
+# Settings in the environment that would otherwise affect some contenders and not others.
 TUNING = ("OMP_", "MKL_", "GOMP_", "KMP_", "MALLOC_")
 
 
 def environment(threads: int, settings: Mapping[str, str]) -> dict[str, str]:
-    """Of a contender: the surroundings without their tuning, then its own."""
+    """The environment of a contender: ours without such settings, plus its own."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(TUNING)}
     number = {"OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads)}
     return inherited | SHARED | number | dict(settings)
 
 
 class Contender:
-    """The side that asks. `hello` is what the process said when it was ready."""
+    """The side that asks. `hello` is the first answer of the process, when it is ready."""
 
     def __init__(
         self, name: str, module: str, job: Message, settings: Mapping[str, str], logs: Path
@@ -90,7 +90,7 @@ class Contender:
 
 
 class Replies:
-    """The side that answers. What libraries print goes to the log instead of between the lines."""
+    """The side that answers. What libraries print goes to the log, not between the answers."""
 
     def __init__(self) -> None:
         self._out = os.fdopen(os.dup(1), "w")
@@ -110,23 +110,25 @@ class Replies:
 
 
 def leave_with(parent: int) -> None:
-    """A measurement that is killed leaves nothing running, not even to the end of a window."""
+    """End this process when its parent ends, so that a killed measurement leaves nothing
+    running.
+    """
     while os.getppid() == parent:
         time.sleep(0.5)
     os._exit(1)
 
 
 def give_back_memory() -> None:
-    """What is free goes back to the system, since several large models wait side by side."""
+    """Return free memory to the system, since several large models wait at the same time."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)
 
 
 def peak_memory_bytes() -> int:
-    """The most that this process and those it has started have held, each on its own.
+    """The sum of the peak memory of this process and of the processes it has started.
 
-    getrusage would count what a process was forked from as well.
+    getrusage would also count the process from which one was forked.
     """
     own = os.getpid()
     try:

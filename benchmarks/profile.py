@@ -1,4 +1,4 @@
-"""Where an update of regard goes: PyTorch's own profiler, its operations in a few groups."""
+"""Where the time of an update goes: PyTorch's profiler, with its operations in a few groups."""
 
 import os
 import re
@@ -17,8 +17,9 @@ from benchmarks.updates import regard_updates
 from benchmarks.workload import Workload
 from regard.training.team import ALONE
 
-# An operation belongs to the first group whose pattern is in its own name, or else to the first
-# that it is part of: a product stays a product inside the loss, a random number is dropout's.
+# An operation belongs to the first group whose pattern is in its own name, or else in the name of
+# an operation that contains it: a product inside the loss counts as a product, a random number as
+# dropout.
 OWN = {
     "products": r"^aten::(mm|addmm|bmm|baddbmm|addbmm|_?linear|mkldnn_linear)",
     "attention": r"scaled_dot_product|flash_attention",
@@ -38,8 +39,8 @@ REST, PYTHON = "other operations", "Python and waiting"
 
 
 def measure(size: str, folder: Path, updates: int, threads: int) -> dict[str, Any]:
-    """Seconds of an update without the profiler, and the shares of it that the profiler sees."""
-    os.environ.setdefault("KINETO_LOG_LEVEL", "5")  # it talks about itself
+    """The seconds of an update without the profiler, and the shares that the profiler measures."""
+    os.environ.setdefault("KINETO_LOG_LEVEL", "5")  # otherwise it logs its own progress
     torch.set_num_threads(threads)
     steps = regard_updates(Workload(folder), size, ALONE)
     for _ in islice(steps, 3):
@@ -70,7 +71,7 @@ def measure(size: str, folder: Path, updates: int, threads: int) -> dict[str, An
 
 
 def lineage(event: Any) -> list[str]:
-    """An operation's name and those of what it is part of, the nearest first."""
+    """The names of an operation and of the operations that contain it, the nearest first."""
     names = []
     while event is not None:
         names.append(event.name)

@@ -1,11 +1,11 @@
-"""Where a long measurement is and how long it will take."""
+"""How far a long measurement is and how long it will take."""
 
 import sys
 import time
 
 
 class Progress:
-    """Knows how long everything should take, and corrects that by how long it took so far."""
+    """Estimates the remaining time from the planned times and from the time taken so far."""
 
     def __init__(self, expected_seconds: float) -> None:
         self._expected = expected_seconds

@@ -2,9 +2,9 @@
 
     clients     64 clients at once: every answer compared with the offline translation; memory
     overload    ten times as many: what is refused and how, /health meanwhile, recovery after
-    throughput  the same load with batching, without it, and offline in one call
+    throughput  one load with batching, without it, and offline in one call
     cold        from the start of the process to the first answer
-    slow        an honest client beside 200 connections that send a byte a second
+    slow        an honest client next to 200 connections that send a byte per second
     fuzz        10,000 requests of nonsense: statuses and the largest refusal
 
 Run it on a quiet machine; --seconds and --requests make it shorter.
@@ -63,7 +63,7 @@ def serving(options: argparse.Namespace, *more: str) -> Iterator[Server]:
 
 @dataclass
 class Outcome:
-    """What one load came to."""
+    """The results of one load."""
 
     statuses: Counter[int] = field(default_factory=Counter)
     wrong: int = 0
@@ -81,7 +81,7 @@ class Outcome:
 
 
 class Client:
-    """A keep-alive connection that asks as little of the processor as it can."""
+    """A keep-alive connection that uses as little CPU time as it can."""
 
     def __init__(self, port: int) -> None:
         self._port = port
@@ -116,7 +116,7 @@ def asked(text: str, source: str, target: str) -> bytes:
 async def load(
     port: int, pairs: Sequence[tuple[bytes, str]], clients: int, seconds: float
 ) -> Outcome:
-    """Clients that ask again as soon as they are answered."""
+    """Run clients that send the next request as soon as they have an answer."""
     outcome = Outcome()
     end = time.perf_counter() + seconds
     draw = random.Random(1)
@@ -179,7 +179,7 @@ async def clients(options: argparse.Namespace) -> None:
 
 
 def watch(port: int, stop: Event, found: "Queue[list[float]]") -> None:
-    """From a process of its own, which the load does not keep waiting: milliseconds of /health."""
+    """Measure milliseconds of /health, in a process of its own that the load does not delay."""
     times = []
     connection = http.client.HTTPConnection("127.0.0.1", port)
     while not stop.wait(0.1):
@@ -283,7 +283,7 @@ KINDS = ["application/json", "application/x-www-form-urlencoded", "multipart/for
 
 
 def nonsense(draw: random.Random) -> tuple[bytes, bool]:
-    """Any bytes, or a request that is well formed up to its body; and which it is."""
+    """Random bytes, or a request that is well formed except for its body; and which of the two."""
     body = b"".join(draw.choices(NONSENSE, k=draw.randint(1, 16)))
     if draw.random() < 0.3:
         return body, False
@@ -306,7 +306,7 @@ async def fuzz(options: argparse.Namespace) -> None:
                     sent, complete = nonsense(draw)
                     writer.write(sent)
                     if not complete:
-                        writer.write_eof()  # rather than wait for the server to lose patience
+                        writer.write_eof()  # rather than wait for the server's timeout
                     answer = await asyncio.wait_for(reader.read(), 15)
                 except (OSError, TimeoutError):
                     answer = b""

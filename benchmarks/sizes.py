@@ -1,8 +1,8 @@
-"""The models that are trained."""
+"""The sizes of the models that are trained."""
 
 from regard.models.transformer import TransformerConfig
 
-# Post-norm, as Marian and the paper have it, so that the same weights fit every contender.
+# Post-norm, as in Marian and the paper, so that the same weights fit every contender.
 SIZES = {
     "tiny": TransformerConfig(
         encoder_layers=4, decoder_layers=4, d_model=128, d_ff=256, num_heads=4, dropout=0.3

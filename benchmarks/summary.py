@@ -1,4 +1,4 @@
-"""From windows to ratios, and from ratios to the tables of docs/benchmarks.md."""
+"""Turns measured windows into ratios, and ratios into the tables of docs/benchmarks.md."""
 
 import re
 from collections.abc import Sequence
@@ -8,13 +8,13 @@ from statistics import median
 import numpy as np
 
 RESAMPLES = 10_000
-# When the machine's own speed moved by more than this, something else was running.
+# If the machine's own speed varied by more than this, something else was running.
 QUIET_SPREAD = 0.15
 
 
 @dataclass(frozen=True)
 class Interval:
-    """A median and the 95 % of a bootstrap over rounds."""
+    """A median and its 95 % interval from a bootstrap over rounds."""
 
     median: float
     low: float
@@ -25,7 +25,9 @@ class Interval:
 
 
 def paired_ratio(ours: Sequence[float], theirs: Sequence[float]) -> Interval:
-    """How many times as fast, from windows of the same rounds: what slows a round slows both."""
+    """How many times as fast ours is, from windows of the same rounds: what slows a round slows
+    both.
+    """
     ratios = np.array(ours, dtype=float) / np.array(theirs, dtype=float)
     random = np.random.default_rng(0)
     medians = np.median(random.choice(ratios, (RESAMPLES, len(ratios))), axis=1)
@@ -34,7 +36,7 @@ def paired_ratio(ours: Sequence[float], theirs: Sequence[float]) -> Interval:
 
 
 def quietness(gemm: Sequence[float]) -> str:
-    """How fast the machine was, and whether that was the same all the time."""
+    """How fast the machine was, and whether its speed was constant."""
     low, high = min(gemm) / 1e9, max(gemm) / 1e9
     warning = " **The machine was not quiet.**" if low < (1 - QUIET_SPREAD) * high else ""
     return f"Float32 products: {low:.0f} to {high:.0f} GFLOP/s.{warning}"
@@ -54,7 +56,7 @@ def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def put(document: str, name: str, text: str) -> str:
-    """A document with a text between its marks <!-- name --> and <!-- /name -->."""
+    """The document with `text` put between its marks <!-- name --> and <!-- /name -->."""
     begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
     pattern = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", re.DOTALL)
     if len(pattern.findall(document)) != 1:

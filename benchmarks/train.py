@@ -1,4 +1,4 @@
-"""Training speed: every contender in turn, round after round, a window of the same updates each."""
+"""Training speed: in every round each contender runs a window of the same updates, in turn."""
 
 import os
 import statistics
@@ -23,12 +23,12 @@ class Entry:
     label: str
     kind: str
     settings: dict[str, str] = field(default_factory=dict)
-    # One process that has all the threads, or a process of one thread for each.
+    # One process with all threads, or one process with one thread for each core.
     team: bool = False
 
 
 GEMM = Entry("gemm", "products alone", "gemm")
-# The strongest of the peers is the one to be compared with.
+# We compare with the strongest of the peers.
 REFERENCE = Entry("marian-tuned", "Hugging Face Marian, tuned malloc", "hugging-face", KEEP_BUFFERS)
 ENTRIES = (
     Entry("regard-processes", "**regard**, a process a core", "regard", REGARD, team=True),
@@ -39,7 +39,7 @@ ENTRIES = (
 )
 GEMM_SECONDS = 2.0
 START_SECONDS = 10.0
-# It has one core, and ends with us, even when we are killed.
+# The other program: it uses one core, and ends when we end, even if we are killed.
 BUSY = """
 import os, sys
 if hasattr(os, "sched_setaffinity"):
@@ -47,7 +47,7 @@ if hasattr(os, "sched_setaffinity"):
 while os.getppid() == int(sys.argv[1]):
     pass
 """
-# Beside a busy program some contenders are five times slower.
+# While the other program runs, some contenders are five times slower.
 BUSY_DIVISOR = 4
 
 
@@ -67,7 +67,7 @@ class Plan:
 
 
 def measure(size: str, plan: Plan, busy: bool, progress: Progress) -> dict[str, Any]:
-    """Everything that was measured at a size, as JSON can hold it."""
+    """Everything that was measured for a size, as values for JSON."""
     with ExitStack() as stack:
         peak = stack.enter_context(start(GEMM, size, plan))
         contenders = {}
@@ -125,7 +125,7 @@ def window(contender: Contender, updates: int, beside_busy_program: bool) -> dic
 
 @contextmanager
 def busy_program() -> Iterator[None]:
-    """Another program, which takes a core and never rests."""
+    """Run another program, which uses a core all the time."""
     process = subprocess.Popen([sys.executable, "-c", BUSY, str(os.getpid())])
     try:
         yield
@@ -139,7 +139,7 @@ def rate(answer: dict[str, Any]) -> float:
 
 
 def table(result: dict[str, Any]) -> str:
-    """A size as a paragraph and a table."""
+    """The results of a size as a paragraph and a table."""
     contenders, gemm = result["contenders"], result["gemm"]
     config = SIZES[result["size"]]
     worst = max(each["logit_difference"] for each in contenders.values())

@@ -1,6 +1,6 @@
-"""A training contender: whole updates, each as its user would write them, run a window at a time.
+"""A training contender: whole updates, as its user would write them, one window at a time.
 
-A contender is a generator that yields the real tokens of each update for ever.
+A contender is an endless generator that yields the number of real tokens of each update.
 """
 
 import json
@@ -63,7 +63,7 @@ def plain_updates(model: nn.Module, data: TrainingData) -> Updates:
 
 
 def products() -> Updates:
-    """Not a contender: large float32 products, whose speed is the most that any could reach."""
+    """Large float32 products: no contender, but the highest speed that any could reach."""
     a, b, c = torch.randn(3, GEMM_WIDTH, GEMM_WIDTH)
     while True:
         torch.mm(a, b, out=c)
@@ -79,14 +79,14 @@ def peer(kind: str, ours: Transformer, data: TrainingData) -> tuple[nn.Module, f
         "torch": peers.TorchTransformer,
     }[kind]
     theirs = build(ours)
-    # A sentence from each of several batches: of unlike lengths, so that the masks matter.
+    # One sentence from each of several batches, so that lengths differ and the masks matter.
     batches, _ = data.next(Position(), 8)
     rows = np.array([batch[0] for batch in batches])
     return theirs, peers.logit_difference(ours, theirs, data.batch(rows))
 
 
 def begin(job: Message, members: Team) -> tuple[Updates, float]:
-    """The contender that a job names, and the difference of its logits."""
+    """The contender that a job names, and how far its logits are from ours."""
     torch.set_num_threads(job["threads"])
     if job["kind"] == "gemm":
         return products(), 0.0
@@ -99,11 +99,11 @@ def begin(job: Message, members: Team) -> tuple[Updates, float]:
 
 
 def lead(replies: Replies, updates: Updates, difference: float, members: Team) -> None:
-    """Answer until nobody asks any more."""
+    """Answer until there are no more requests."""
 
     def window(request: Message) -> Message:
         members.from_leader(1 + request["updates"])
-        next(updates)  # takes back the memory that was given away, and is not timed
+        next(updates)  # allocates the memory that was given back, and is not timed
         started = time.perf_counter()
         work = sum(islice(updates, request["updates"]))
         seconds = time.perf_counter() - started
@@ -114,8 +114,8 @@ def lead(replies: Replies, updates: Updates, difference: float, members: Team) -
 
 
 def follow(updates: Updates, members: Team) -> None:
-    """As many updates as the leader says. Going on until it is waited for, a process would take
-    the time of another contender's window.
+    """Run as many updates as the leader says. If a process ran until it had to wait, it would take
+    time from another contender's window.
     """
     while count := int(members.from_leader(0)):
         deque(islice(updates, count), maxlen=0)

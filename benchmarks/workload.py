@@ -1,4 +1,4 @@
-"""What every contender is given: the same ids in the same batches, the same first weights."""
+"""What every contender gets: the same ids in the same batches, and the same initial weights."""
 
 import gzip
 import hashlib
@@ -41,13 +41,13 @@ VOCABULARY = 8000
 
 
 def default_pairs() -> list[Path]:
-    """Multi30k where it is, else nothing: the built-in corpus."""
+    """The files of Multi30k if they exist, otherwise none, which means the built-in corpus."""
     files = [MULTI30K / "train.en.gz", MULTI30K / "train.de.gz"]
     return files if all(file.exists() for file in files) else []
 
 
 def prepare_pairs(pairs: Sequence[Path], work: Path) -> Path:
-    """A folder with a recipe, a tokenizer and the ids of the pairs; made once."""
+    """A folder with a recipe, a tokenizer and the ids of the pairs; it is made only once."""
     data = (
         DataSection(train=tuple(str(path.resolve()) for path in pairs))
         if pairs
@@ -91,17 +91,17 @@ class Workload:
         return TrainingData(self.ids, Batches(*lengths, TRAIN.batch_tokens, seed=1), members)
 
     def first_model(self, size: str) -> Transformer:
-        """regard's model with weights that every process draws alike."""
+        """regard's model with initial weights that are the same in every process."""
         torch.manual_seed(1)
         return Transformer(SIZES[size], self.vocabulary, self.vocabulary)
 
     def flops_per_token(self, size: str) -> float:
-        """Of source and target tokens together, in the proportion the corpus has them."""
+        """The work per token, for source and target tokens in the proportions of the corpus."""
         sides = [
             np.array(each, float) for each in (self.ids.source_lengths, self.ids.target_lengths)
         ]
         tokens = [float(lengths.sum()) for lengths in sides]
-        # The mean over tokens, which is what attention meets, not that over sentences.
+        # Attention depends on the mean length over tokens, not over sentences.
         lengths = [float((lengths**2).sum() / lengths.sum()) for lengths in sides]
         return training_flops(SIZES[size], self.vocabulary, *tokens, *lengths) / sum(tokens)
 

@@ -1,4 +1,4 @@
-"""What the benchmark rests on: its contenders are the same model, its arithmetic is right."""
+"""The benchmark's foundations: its contenders are the same model, and its arithmetic is right."""
 
 import json
 import os
@@ -29,7 +29,7 @@ from regard.objectives import translation
 
 Build = Callable[[Transformer], nn.Module]
 PAD = 0
-# Of unlike lengths on both sides, so that a wrong mask is seen.
+# Lengths differ on both sides, so that a wrong mask shows.
 SOURCES = [[5, 9, 12, 7, 7, 21, 3], [8, 3], [11, 4, 6, 3]]
 TARGETS = [[6, 6, 13, 3], [20, 9, 4, 17, 8, 3], [3]]
 
@@ -51,7 +51,7 @@ def model(norm: str = "post", dropout: float = 0.0) -> Transformer:
         norm=norm,
     )
     ours = Transformer(config, 23, 23)
-    # Biases begin as zeros and norms as ones, which would hide that they were not copied.
+    # Biases start as zeros and norms as ones, which would hide that they were not copied.
     with torch.no_grad():
         for parameter in ours.parameters():
             if parameter.dim() == 1:
@@ -98,7 +98,7 @@ def test_a_peer_that_differs_in_one_weight_is_refused(
 
 
 def without_dropout(model: nn.Module, batch: Batch) -> tuple[int, torch.Tensor]:
-    """How often a model in training calls dropout, and what it says when that does nothing."""
+    """How often a model in training calls dropout, and its output when dropout does nothing."""
     calls = 0
 
     def ours(x: torch.Tensor, threshold: int) -> torch.Tensor:
@@ -126,12 +126,12 @@ def test_a_peer_drops_at_our_places_and_nowhere_else(build: Build, batch: Batch)
     calls, logits = without_dropout(ours, batch)
     their_calls, their_logits = without_dropout(build(ours), batch)
     assert their_calls == calls > 0
-    # Attention drops inside its own kernel, where a call is not seen but the result would be.
+    # Attention has dropout inside its kernel, where a call does not show but the result would.
     assert_close(their_logits[batch.label_mask], logits[batch.label_mask], rtol=0, atol=1e-5)
 
 
 def test_a_ratio_is_of_the_windows_of_a_round() -> None:
-    # Twice as fast in two rounds of three, though the medians of the speeds are the same.
+    # Twice as fast in two rounds of three, though the median speeds are the same.
     assert paired_ratio([2, 20, 8], [1, 10, 8]).median == 2
     always = paired_ratio([2, 20, 8], [1, 10, 4])
     assert (always.median, always.low, always.high) == (2, 2, 2)
@@ -280,7 +280,7 @@ def test_each_sentence_is_tested_on_once_and_by_a_model_that_never_saw_it(tmp_pa
     assert sorted(tested) == sorted(everything)
 
 
-def test_a_gain_is_told_with_its_interval(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_gain_is_reported_with_its_interval(capsys: pytest.CaptureFixture[str]) -> None:
     tuned = np.array([True] * 80 + [False] * 20)
     right = {"fine-tuned": tuned, "from nothing": tuned & (np.arange(100) >= 10)}
     report("all sentences", right, np.ones(100, bool))

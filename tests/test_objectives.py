@@ -1,4 +1,4 @@
-"""The loss of a batch: over what there is to predict, however the batch was put together."""
+"""The loss of a batch covers what there is to predict, however the batch was put together."""
 
 import math
 

@@ -1,10 +1,10 @@
-"""Sequence-level distillation (Kim and Rush 2016): a student learns what its teacher would say.
+"""Sequence-level distillation (Kim and Rush 2016): a student learns the translations of a teacher.
 
-    pairs/train.jsonl    the sources that the teacher learned from, and its own translations of them
+    pairs/train.jsonl    the teacher's training sources, and its own translations of them
     pairs/valid.jsonl    the teacher's validation pairs, as people wrote them
-    pairs/teacher.json   who translated and how, how many outputs were left out, how far it is
+    pairs/teacher.json   who translated and how, how many outputs were left out, and the progress
 
-All in the student's folder, whose recipe.toml names them: the training can be repeated from there.
+All are in the student's folder, and its recipe.toml names them, so the training can be repeated.
 """
 
 import json
@@ -30,16 +30,16 @@ from regard.tasks.translation.translator import Translator
 from regard.training.events import Event
 from regard.training.run import training_run
 
-# Pairs translated before their translations are safe on the disk.
+# After this many pairs per core, the translations are saved on the disk.
 CHUNK_PER_CORE = 512
-# A teacher whose outputs are of less use than this has not learned to translate.
+# A teacher with a smaller share of usable outputs has not learned to translate.
 LEAST_KEPT = 2 / 3
 
 
 @dataclass(frozen=True)
 class Translated:
-    """How far the teacher is, in pairs. An output that is empty, or that did not end by itself, is
-    nothing to learn from.
+    """The teacher's progress, in pairs. An output that is empty, or that did not end by itself, is
+    not used.
     """
 
     total: int
@@ -47,14 +47,14 @@ class Translated:
     kept: int = 0
     empty: int = 0
     cut_off: int = 0
-    unfit: int = 0  # those that the teacher did not learn from either
+    unfit: int = 0  # pairs that the teacher did not learn from either
 
     @property
     def done(self) -> bool:
         return self.read == self.total
 
     def left_out(self) -> str:
-        """How many, and why; "" when it is none."""
+        """How many pairs were left out, and why; "" if none were."""
         reasons = {
             "empty outputs": self.empty,
             "outputs without an end": self.cut_off,
@@ -66,9 +66,9 @@ class Translated:
 def distillation(
     teacher: Run, student: Recipe, out: Path, beam_size: int | None = None
 ) -> Iterator[Translated | Event]:
-    """Let a teacher translate its training sources, then train a student on that.
+    """Let a teacher translate its training sources, then train a student on the translations.
 
-    What was translated when a process ended, however it ended, is not translated again.
+    If the process ends early, for whatever reason, finished translations are not made again.
     """
     run = Run(out)
     if out.exists() and out.samefile(teacher.folder):
@@ -93,8 +93,8 @@ def distillation(
 def student_recipe(
     teacher: Run, out: Path, own: Recipe | None, preset: Preset, settings: Sequence[str]
 ) -> Recipe:
-    """The student's own recipe or the teacher's in another shape, with the teacher's tokenizer
-    unless a setting asks for another, on the pairs that the teacher translates.
+    """The student's own recipe, or the teacher's with other sizes. It uses the teacher's tokenizer,
+    unless a setting asks for another, and the pairs that the teacher translates.
     """
     taught = teacher.recipe_for("translation")
     values = (own or taught).model_dump(mode="json", exclude_none=True)
@@ -151,7 +151,7 @@ class Pairs:
         return self.train.with_name("teacher.json")
 
     def progress(self, who: dict[str, Any]) -> tuple[Translated, int] | None:
-        """How far an earlier start came, and the bytes it had written by then."""
+        """The progress of an earlier start, and how many bytes it had written by then."""
         try:
             facts = json.loads(self.facts.read_bytes())
             found, size = Translated(**facts["pairs"]), int(facts["bytes"])
@@ -160,12 +160,12 @@ class Pairs:
             return None
         except (OSError, ValueError, KeyError, TypeError):
             raise RunError(
-                f"{self.facts}: damaged; delete the folder it is in to translate anew"
+                f"{self.facts}: damaged; delete the folder it is in to translate again"
             ) from None
         if not same:
             raise RunError(
                 f"{self.run.folder}: its pairs are from another teacher or another search "
-                f"({self.facts} tells); choose another --out, or the same to go on"
+                f"(see {self.facts}); choose another --out, or the same teacher and search"
             )
         return found, size
 
@@ -175,7 +175,7 @@ class Pairs:
 
 
 def teach(teacher: Run, pairs: Pairs, search: Search) -> Iterator[Translated]:
-    """Write the student's pairs, telling now and then how far it is."""
+    """Write the student's pairs, and report progress after each chunk."""
     who = {
         "teacher": str(teacher.folder.resolve()),
         "fingerprint": fingerprint(teacher.folder),
@@ -221,7 +221,7 @@ def teach(teacher: Run, pairs: Pairs, search: Search) -> Iterator[Translated]:
 def translations(
     translator: Translator, search: Search, chunk: list[Pair], fit: list[Pair], found: Translated
 ) -> tuple[bytes, Translated]:
-    """The lines of a chunk, and the count that now includes it."""
+    """The lines of a chunk, and the progress that now includes it."""
     lines, empty, cut_off = [], 0, 0
     outputs = translator.translations([pair.source for pair in fit], search)
     for pair, (best, *_) in zip(fit, outputs, strict=True):

@@ -1,4 +1,4 @@
-"""What training lowers: functions from a model and a batch to a Loss."""
+"""What training minimises: functions from a model and a batch to a Loss."""
 
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -14,7 +14,9 @@ from regard.layers.cross_entropy import linear_cross_entropy
 
 @dataclass(frozen=True)
 class Loss:
-    """A sum and how many tokens it is over, so that any split of a batch adds up to the same."""
+    """A sum over tokens and their number, so that the parts of a batch add up to the whole,
+    however it is split.
+    """
 
     total: Tensor
     count: int
@@ -41,7 +43,7 @@ def translation(model: TranslationModel, batch: Batch, label_smoothing: float = 
 
 
 class NextTokenModel(Protocol):
-    """A model that predicts what follows each token."""
+    """A model that predicts the token after each token."""
 
     output: nn.Linear
 
@@ -49,7 +51,7 @@ class NextTokenModel(Protocol):
 
 
 class CarryingModel(Protocol):
-    """One that goes on from what it has read before."""
+    """A model that continues from the states after what it has read before."""
 
     output: nn.Linear
 
@@ -57,7 +59,7 @@ class CarryingModel(Protocol):
 
 
 def next_token(model: NextTokenModel, batch: TextBatch, label_smoothing: float = 0.0) -> Loss:
-    """Cross-entropy of every token given those before it in its window."""
+    """Cross-entropy of every token given the tokens before it in its window."""
     features = model.features(batch.tokens)
     return _of_all(features, batch.labels, model.output, label_smoothing)
 
@@ -65,8 +67,8 @@ def next_token(model: NextTokenModel, batch: TextBatch, label_smoothing: float =
 def next_token_carried(
     model: CarryingModel, batch: TextBatch, label_smoothing: float = 0.0
 ) -> Loss:
-    """The same with all the text before it, though gradients end where the window begins: truncated
-    back-propagation through time (Williams and Peng 1990).
+    """Cross-entropy of every token given all the text before it. Gradients stop at the beginning of
+    the window: truncated back-propagation through time (Williams and Peng 1990).
     """
     row_states = batch.row_states
     before = row_states.before(batch.tokens) if row_states else None
@@ -101,8 +103,8 @@ def labelling(model: LabellingModel, batch: LabelBatch, label_smoothing: float =
 
 
 def masked_token(model: Any, batch: MaskedBatch, label_smoothing: float = 0.0) -> Loss:
-    """Cross-entropy of every token that was hidden; where there are pairs of sentences, that of
-    whether the second follows the first is added to the mean (Devlin et al. 2019, §3.1).
+    """Cross-entropy of every hidden token. For pairs of sentences, the cross-entropy of whether the
+    second follows the first is added to the mean (Devlin et al. 2019, §3.1).
     """
     features = model.features(batch.tokens, batch.mask, batch.segments)
     places = batch.places[..., None].expand(-1, -1, features.size(-1))

@@ -1,4 +1,4 @@
-"""The recipes of an experiment differ in nothing but their models."""
+"""The recipes of an experiment differ only in their models."""
 
 import tomllib
 from importlib import resources

@@ -1,4 +1,4 @@
-"""What a comparison looks like as text, as a page and as a figure."""
+"""A comparison as text, as a page and as a figure."""
 
 import re
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Runs share what they held out only if nothing that decides it differs."""
+"""Runs share held-out sentences only if all that decides about these is the same."""
 
 from typing import Any
 

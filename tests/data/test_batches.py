@@ -16,7 +16,7 @@ Lengths = NDArray[np.int32]
 
 
 def corpus(pairs: int = 3000) -> tuple[Lengths, Lengths]:
-    """Lengths as those of Multi30k in 8,000 subwords: log-normal, sides that go together."""
+    """Lengths like those of Multi30k in 8,000 subwords: log-normal, with both sides correlated."""
     random = np.random.default_rng(1)
     source = np.clip(random.lognormal(2.69, 0.3, pairs).round(), 3, 120)
     target = np.clip((source * random.lognormal(0.02, 0.17, pairs)).round(), 3, 120)
@@ -73,7 +73,7 @@ def test_the_plan_is_a_pure_function_of_seed_and_epoch() -> None:
     assert plan(Batches(*lengths, 1000, seed=8), 0) != wanted[0]
 
 
-def test_epochs_differ_in_order_and_in_company() -> None:
+def test_epochs_differ_in_order_and_in_batches() -> None:
     batches = Batches(*corpus(), 1000, seed=7)
     first, second = plan(batches, 0), plan(batches, 1)
     assert first != second

@@ -1,4 +1,4 @@
-"""Vectors of pieces from their neighbours in a text."""
+"""Vectors of pieces from co-occurrence counts in a text."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ def stream(ids: list[int]) -> Stream:
 
 
 def two_topics(sentences: int) -> Stream:
-    """Pieces 0 to 5 stand together and pieces 6 to 11; 12 stands anywhere, 13 nowhere."""
+    """Pieces 0 to 5 occur together, and so do pieces 6 to 11; 12 occurs anywhere, 13 nowhere."""
     random = np.random.default_rng(1)
     ids: list[int] = []
     for _ in range(sentences):

@@ -287,7 +287,7 @@ def test_the_held_out_share_depends_on_the_sentence_alone() -> None:
     assert held_out("\ud800", 1, 1)
 
 
-def sift(lengths: Sequence[tuple[int, int]]) -> FilterReport:
+def report_of(lengths: Sequence[tuple[int, int]]) -> FilterReport:
     pair_filter = PairFilter(max_length=100, max_ratio=4.0)
     for number, (source, target) in enumerate(lengths):
         pair_filter.keeps(Pair("", "", f"t.en:{number}"), source, target)
@@ -310,14 +310,14 @@ def sift(lengths: Sequence[tuple[int, int]]) -> FilterReport:
         (60, 12, "length ratio"),
     ],
 )
-def test_what_the_sieve_drops(source: int, target: int, reason: str | None) -> None:
-    report = sift([(source, target)])
+def test_what_the_filter_drops(source: int, target: int, reason: str | None) -> None:
+    report = report_of([(source, target)])
     assert [entry.reason for entry in report.dropped] == ([reason] if reason else [])
     assert report.kept == (0 if reason else 1)
 
 
 def test_the_report_counts_and_names_the_first_places() -> None:
-    report = sift([(5, 5)] * 10 + [(5, 1)] * 4 + [(200, 5)])
+    report = report_of([(5, 5)] * 10 + [(5, 1)] * 4 + [(200, 5)])
     places = ("t.en:10", "t.en:11", "t.en:12")
     assert report == FilterReport(
         15, 10, (Dropped("empty target", 4, places), Dropped("too long", 1, ("t.en:14",)))
@@ -332,6 +332,6 @@ def test_the_report_counts_and_names_the_first_places() -> None:
 
 def test_dropping_more_than_a_third_stops() -> None:
     with pytest.raises(DataError, match=r"^6 of 16 pairs would be dropped, .* 6 empty target \("):
-        sift([(5, 5)] * 10 + [(5, 1)] * 6).check()
+        report_of([(5, 5)] * 10 + [(5, 1)] * 6).check()
     with pytest.raises(DataError, match="no pairs to learn from"):
-        sift([]).check()
+        report_of([]).check()

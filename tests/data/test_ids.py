@@ -240,7 +240,7 @@ def test_files_are_closed_with_the_pairs(tmp_path: Path) -> None:
     assert len(os.listdir("/dev/fd")) <= before
 
 
-def test_a_full_disk_is_said_and_leaves_the_old_files(
+def test_a_full_disk_is_reported_and_leaves_the_old_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(tmp_path, some_pairs(5))

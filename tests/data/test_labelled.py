@@ -1,4 +1,4 @@
-"""Labelled text: read from its files, encoded, and back in batches."""
+"""Labelled text is read from its files, encoded, and read back in batches."""
 
 import bz2
 from pathlib import Path
@@ -86,7 +86,7 @@ def test_bad_labelled_text_is_named(tmp_path: Path, text: str, label: str | int,
         ("[1, 2]", r"a\.jsonl:1: not an object; write"),
     ],
 )
-def test_bad_objects_are_told_by_what_is_wrong(tmp_path: Path, line: str, said: str) -> None:
+def test_bad_objects_are_refused_with_the_reason(tmp_path: Path, line: str, said: str) -> None:
     with pytest.raises(DataError, match=said):
         list(read_texts([write(tmp_path, "a.jsonl", line)]))
 
@@ -96,7 +96,7 @@ def test_whole_numbers_are_labels(tmp_path: Path) -> None:
     assert found.labels == ("4",)
 
 
-def test_what_is_said_of_columns_helps_where_nothing_can_be_set(tmp_path: Path) -> None:
+def test_messages_about_columns_help_where_nothing_can_be_set(tmp_path: Path) -> None:
     for text in ("verdict\ttext\n1\tx\n", "1\tx\n"):
         with pytest.raises(
             DataError, match=r"a\.tsv:1: .*; (give|name) .*, or train with data"

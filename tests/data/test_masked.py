@@ -1,4 +1,4 @@
-"""What a masked language model gets to see: how much is hidden, behind what, and where."""
+"""What a masked language model sees: how many tokens are hidden, where, and by what."""
 
 from pathlib import Path
 

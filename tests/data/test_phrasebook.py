@@ -1,4 +1,6 @@
-"""The built-in corpus: held out for good, one translation a sentence, and correct French."""
+"""The built-in corpus: held-out sentences stay held out, each sentence has one translation, and the
+French is correct.
+"""
 
 import hashlib
 import os
@@ -21,7 +23,7 @@ SPLITS: tuple[Split, ...] = get_args(Split)
 # A change here changes what everybody's demo model learns; change it knowingly.
 DIGEST = "995e997c37af9fea"
 LONG_DIGEST, LONG_BEGINNING = "fd63ce4cf433bb12", "14ad62e129b8c3f1"
-# What joins clauses in the long variant and is not said in short sentences.
+# Words that join clauses in the long variant and do not occur in short sentences.
 JOINING = {"puis", "ensuite", "mais", "pendant"}, {"then", "afterwards", "but", "while"}
 
 INVERSION = re.compile(r"-(?:t-)?(?=(?:il|elle|ils|elles|tu|vous|nous|ce)\b)")
@@ -38,7 +40,7 @@ def corpus() -> Corpus:
 
 @pytest.fixture(scope="module")
 def long_corpus() -> Corpus:
-    """The first fifth of each split: the whole takes as long as all other tests of this file."""
+    """The first fifth of each split; all of it takes as long as all other tests of this file."""
     with pytest.MonkeyPatch.context() as patch:
         sizes = {"train": 20_000, "valid": 200, "test": 400}
         patch.setitem(phrasebook._SIZES, "phrasebook-long", sizes)
@@ -343,7 +345,7 @@ def test_long_sentences_are_held_out_like_short_ones(long_corpus: Corpus) -> Non
 
 
 @pytest.mark.slow
-def test_the_whole_long_variant_is_as_ever() -> None:
+def test_the_whole_long_variant_is_unchanged() -> None:
     whole = {split: list(pairs(split, "phrasebook-long")) for split in SPLITS}
     everything = [pair for split in SPLITS for pair in whole[split]]
     assert len({pair.source for pair in everything}) == len(everything) == 103_000
@@ -360,7 +362,7 @@ def test_long_sentences_have_all_lengths(long_corpus: Corpus) -> None:
 
 
 def check_lengths(some: list[Pair], fewest: int) -> Counter[int]:
-    """At least so many sentences in each five of lengths, and none above 60."""
+    """Check that each bin of five lengths has at least `fewest` sentences, and none is above 60."""
     lengths = Counter(len(pair.source.split()) for pair in some)
     assert max(lengths) == 60
     for shortest in range(6, 60, 5):

@@ -1,4 +1,4 @@
-"""Running text on disk, and the windows through which it is read."""
+"""Running text on disk, and the windows in which a model reads it."""
 
 from itertools import pairwise
 from pathlib import Path
@@ -65,7 +65,9 @@ def test_windows_follow_each_other_without_a_gap(
 
 
 @given(size=st.integers(12, 400), context=st.integers(1, 11), rows=st.integers(1, 5))
-def test_lanes_go_on_where_they_stopped_and_never_meet(size: int, context: int, rows: int) -> None:
+def test_lanes_continue_where_they_stopped_and_never_overlap(
+    size: int, context: int, rows: int
+) -> None:
     batches = WindowBatches(size, context, rows * context, seed=3, in_lanes=True).epoch(1)
     for before, behind in pairwise(batches):
         assert np.array_equal(before + context, behind)
@@ -87,7 +89,7 @@ def test_labels_are_what_follows(tokenizer: Tokenizer, tmp_path: Path) -> None:
     assert batch.labels[1, -1] == stream.ids[12]
 
 
-def test_what_was_read_is_recalled_at_its_place() -> None:
+def test_states_are_carried_to_their_places() -> None:
     carried_state = CarriedState()
     RowStates(carried_state.states, [0, 50], [10, 60]).keep(
         torch.tensor([[[1.0]], [[float("nan")]]])

@@ -1,4 +1,4 @@
-"""A toy language model whose next logits depend on the whole history, bit for bit."""
+"""A toy language model whose next logits depend on every bit of the history."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -75,7 +75,7 @@ def toy() -> type[Toy]:
 
 @pytest.fixture(autouse=True)
 def one_thread() -> Iterator[None]:
-    """Threads that wait for each other over tiny tensors cost more than they give."""
+    """With tiny tensors, threads spend more time waiting for each other than they save."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     yield

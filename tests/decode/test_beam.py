@@ -1,4 +1,4 @@
-"""Beam search against exhaustive search, against its rules written plainly, and against itself."""
+"""Beam search compared with exhaustive search, with a plain version of its rules, with itself."""
 
 import itertools
 from collections.abc import Sequence
@@ -101,7 +101,7 @@ def test_beam_of_one_is_greedy(toy: Any, seed: int) -> None:
     assert [[each] for each in greedy] == narrow
 
 
-def test_a_sentence_gives_the_same_alone_and_in_any_company(toy: Any) -> None:
+def test_a_sentence_gives_the_same_alone_and_in_any_batch(toy: Any) -> None:
     model = toy(vocabulary=50, end_bonus=3.0)
     names = list(range(24))
     limits = [1 + name * 5 % 13 for name in names]
@@ -156,7 +156,7 @@ def test_finished_sentences_leave_and_the_others_stay_together(toy: Any) -> None
     model = toy(vocabulary=20)
     search(model, [10, 11, 12, 13], [2, 5, 3, 5], beam_size=3, filters=[forbid([END])])
     assert model.rows_seen == [4, 12, 9, 6, 6]
-    # The last fill the gaps, so that the others stay where they are.
+    # The last rows fill the gaps, so that the others keep their places.
     assert model.names_seen[2] == [13] * 3 + [11] * 3 + [12] * 3
     assert model.names_seen[-1] == [13] * 3 + [11] * 3
 
@@ -190,7 +190,7 @@ def test_what_the_limit_cuts_off_is_not_finished(toy: Any) -> None:
 def test_a_forced_prefix_keeps_the_true_score(toy: Any) -> None:
     model = toy(vocabulary=40, end_bonus=2.0)
     prefixes = [[7, 9, 9], [], [30], [5, 5]]
-    # The limits make some sentences leave before others: numbers must stay those of the call.
+    # The limits make some sentences finish before others; they must keep the numbers of the call.
     found = search(
         model,
         [0, 1, 2, 3],

@@ -1,4 +1,4 @@
-"""Filters against their definitions, one row and one token at a time."""
+"""Filters compared with their definitions, one row and one token at a time."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Ranking against a full sort, and closing up against its definition."""
+"""Ranking compared with a full sort, and closing gaps compared with its definition."""
 
 import pytest
 import torch

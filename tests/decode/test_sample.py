@@ -60,13 +60,13 @@ def test_the_stream_may_be_left_at_any_time(toy: Any) -> None:
 def test_finished_rows_leave(toy: Any) -> None:
     model = toy()
     run(model, [5, 6, 7], [1, 4, 2], filters=[forbid([END])])
-    # The last fill the gaps, so that the others stay where they are.
+    # The last rows fill the gaps, so that the others keep their places.
     assert model.names_seen == [[5, 6, 7], [7, 6], [6], [6]]
     assert model.selects == [2, 1]
 
 
 @pytest.mark.parametrize("draw", [False, True])
-def test_a_row_gives_the_same_alone_and_in_any_company(toy: Any, draw: bool) -> None:
+def test_a_row_gives_the_same_alone_and_in_any_batch(toy: Any, draw: bool) -> None:
     model = toy(vocabulary=40, end_bonus=2.0)
     names = list(range(24))
     limits = [1 + name * 5 % 13 for name in names]

@@ -1,4 +1,4 @@
-"""CTranslate2 finds what PyTorch finds, and is left out where it would not."""
+"""CTranslate2 finds what PyTorch finds, and is not used where it would not."""
 
 import json
 import shutil
@@ -94,8 +94,8 @@ def some_sources(vocabulary: int, count: int = 24) -> list[list[int]]:
 
 
 class Within(nn.Module):
-    """A model that gives special pieces no probability, as CTranslate2 searches with it. A trained
-    model gives them next to none, so that this makes no difference.
+    """A model that gives special pieces no probability, as CTranslate2's search does. A trained
+    model gives them nearly none, so this makes no difference.
     """
 
     def __init__(self, model: Any) -> None:
@@ -123,7 +123,7 @@ def load(folder: Path) -> tuple[Any, list[list[int]]]:
 
 @torch.no_grad()
 def own_scores(model: Any, source: list[int], found: Hypothesis) -> list[float]:
-    """What the model itself thinks of each token."""
+    """The model's own log-probability of each token."""
     read = torch.tensor([[*source, END]])
     said = [*found.tokens, END] if found.finished else found.tokens
     logits = model(
@@ -174,7 +174,7 @@ def test_the_same_as_pytorch(choices: dict[str, Any], ending: float, tmp_path: P
         assert fast.best(sources, prefixes, search) == [each[0].tokens for each in expected]
         outputs += [one for each in expected for one in each]
     assert sum(not one.finished for one in outputs) > 20, "hardly a search reached its limit"
-    assert len({len(one.tokens) for one in outputs if one.finished}) > 5, "all of like length"
+    assert len({len(one.tokens) for one in outputs if one.finished}) > 5, "all of similar length"
 
 
 def test_a_sentence_does_not_depend_on_its_neighbours(run: Path) -> None:
@@ -190,8 +190,8 @@ def test_a_sentence_does_not_depend_on_its_neighbours(run: Path) -> None:
 
 
 def test_int8_is_near(tmp_path: Path) -> None:
-    # How near depends on the processor; fewer and narrower layers of random weights are far off
-    # where products of eight bits saturate.
+    # How close it is depends on the processor; fewer and narrower layers of random weights are far
+    # off where products of eight bits saturate.
     choices = {"d_model": 128, "d_ff": 128, "encoder_layers": 1, "decoder_layers": 1, "norm": "pre"}
     run = make_run(tmp_path / "run", choices)
     model, sources = load(run)
@@ -289,7 +289,7 @@ def test_everything_a_conversion_comes_from_is_in_its_name(copy: Path) -> None:
 
 
 @pytest.mark.parametrize("file", ["model.bin", "regard.json", "tokenizer.json", "config.json"])
-def test_a_damaged_copy_is_made_anew(copy: Path, file: str) -> None:
+def test_a_damaged_copy_is_made_again(copy: Path, file: str) -> None:
     expected = CTranslate2.of_run(copy).best([[5, 6, 7]], [[]], Search())
     damaged = copy / "engines" / kept(copy)[0] / file
     whole = damaged.read_bytes()
@@ -352,7 +352,9 @@ def test_where_it_cannot_be_used(copy: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize("engine", ["auto", "ctranslate2"])
-def test_what_is_no_run_is_said_as_ever(engine: Any, copy: Path, tmp_path: Path) -> None:
+def test_a_folder_that_is_no_run_gets_the_usual_message(
+    engine: Any, copy: Path, tmp_path: Path
+) -> None:
     with pytest.raises(RunError, match="no such run folder"):
         Translator.load(tmp_path / "nowhere", engine=engine)
     with pytest.raises(RunError, match="not a run folder"):

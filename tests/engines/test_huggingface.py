@@ -1,4 +1,4 @@
-"""There and back: transformers says what a run says, and a run what transformers says."""
+"""Export and import: transformers gives the outputs of a run, and a run those of transformers."""
 
 import json
 import shutil
@@ -36,7 +36,7 @@ PREPARE: dict[str, dict[str, Any]] = {
 
 
 def randomise(model: Any, seed: int = 1) -> None:
-    """Larger weights than a fresh model has, so that every output is its own."""
+    """Larger weights than a new model has, so that outputs differ."""
     torch.manual_seed(seed)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
@@ -123,7 +123,7 @@ def assert_same_translations(run: Path, theirs: Any, tokenizer: Any) -> None:
 def test_a_translator_goes_to_marian_or_pegasus_and_back(
     tmp_path: Path, norm: str, tied: str, theirs_is: str
 ) -> None:
-    # With this seed all three say something.
+    # With this seed none of the three outputs is empty.
     run = make_run(tmp_path / "run", "translation", seed=6, norm=norm, tied_embeddings=tied)
     out = tmp_path / "out"
     main(["export", str(run), "--to", "huggingface", str(out)])
@@ -215,7 +215,7 @@ def assert_same_reading(run: Path, folder: Path) -> None:
         assert_close(ours(inputs.input_ids, mask)[mask], logits[mask], rtol=0, atol=1e-4)
     if ours.config.next_sentence:
         whole = transformers.BertForPreTraining.from_pretrained(folder)
-        # Their first output is for a sentence that follows, ours the second.
+        # Their first output is for a sentence that follows; ours is the second.
         related = whole(**inputs).seq_relationship_logits.flip(-1)
         assert_close(ours.relation(ours.pooled(features)), related, rtol=0, atol=1e-4)
     pair = tokenizer(SENTENCES[0], SENTENCES[3])
@@ -232,7 +232,7 @@ def words() -> list[str]:
 
 @pytest.fixture(scope="module")
 def marian(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """As OPUS-MT numbers its pieces: END is 0, and padding, which also starts, is the last."""
+    """A model with OPUS-MT's ids: END is 0, and padding, which is also START, is the last."""
     pieces = ["</s>", "<unk>", *words(), *(f"▁{letter}" for letter in words()), "▁the", "<pad>"]
     library = Library(models.Unigram([(p, -len(p) / 10) for p in pieces], unk_id=1))
     library.pre_tokenizer = pre_tokenizers.Metaspace()
@@ -303,7 +303,7 @@ def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
     names = {"cls_token": "[CLS]", "sep_token": "[SEP]", "mask_token": "[MASK]"}
     names |= {"pad_token": "[PAD]", "unk_token": "[UNK]"}
     config = transformers.BertConfig(
-        # Rows up to a round number, which no piece has.
+        # More rows than pieces, up to a round number.
         vocab_size=len(pieces) + 5,
         hidden_size=32,
         num_hidden_layers=2,
@@ -330,7 +330,7 @@ def test_a_foreign_marian_becomes_a_run(
     main(["import", str(marian), "--out", str(run)])
     main(["show", str(run)])
     assert f"imported, {len(Run(run).tokenizers().source)} pieces" in capsys.readouterr().out
-    # CTranslate2 does not know these ids, so that PyTorch answers.
+    # CTranslate2 does not know these ids, so PyTorch does the search.
     main(["translate", str(run), SENTENCES[0]])
     assert capsys.readouterr().out.strip() == Translator.load(run).translate(SENTENCES[:1])[0]
     theirs = transformers.MarianMTModel.from_pretrained(marian)
@@ -341,7 +341,7 @@ def test_a_foreign_marian_becomes_a_run(
     export_run(run, tmp_path / "back")
     again = transformers.MarianMTModel.from_pretrained(tmp_path / "back")
     for name, tensor in again.state_dict().items():
-        # Positions follow from a formula, of which we ask for more.
+        # Positions follow from a formula; ours are more.
         assert torch.equal(tensor[: len(theirs.state_dict()[name])], theirs.state_dict()[name]), (
             name
         )

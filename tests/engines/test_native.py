@@ -1,4 +1,4 @@
-"""The engine against the plainest search: the whole prefix computed anew for every token."""
+"""The engine compared with the simplest search, which reads the whole prefix for every token."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -32,7 +32,7 @@ def model() -> Transformer:
     )
     made = Transformer(config, VOCABULARY, VOCABULARY)
     with torch.no_grad():
-        # A fresh model repeats itself and never ends; larger weights make it say more.
+        # A new model repeats itself and never ends; larger weights make its outputs vary.
         for name, parameter in made.named_parameters():
             if parameter.dim() == 2:
                 parameter.mul_(2.0 if "embedding" in name else 1.5)
@@ -54,8 +54,8 @@ def sources(count: int, longest: int = 9) -> list[list[int]]:
 
 @torch.no_grad()
 def next_scores(model: Transformer, asked: list[list[int]], prefixes: list[list[int]]) -> Tensor:
-    """Log-probabilities after each prefix, [prefixes, V], from the whole pass: sources of one
-    length, prefixes of one length.
+    """Log-probabilities after each prefix, [prefixes, V], from a whole pass. All sources have one
+    length, and all prefixes too.
     """
     ids = torch.tensor([[*source, END] for source in asked])
     target = torch.tensor([[START, *prefix] for prefix in prefixes])
@@ -69,7 +69,7 @@ def limit_of(source: list[int], search: Search) -> int:
 
 
 def plain_greedy(model: Transformer, asked: list[list[int]], search: Search) -> list[list[int]]:
-    """The likeliest token at each step, of sources of one length."""
+    """The likeliest token at each step, for sources of one length."""
     said: list[list[int]] = [[] for _ in asked]
     for _ in range(limit_of(asked[0], search)):
         tokens = next_scores(model, asked, said).argmax(-1).tolist()
@@ -135,7 +135,9 @@ def test_greedy_search_finds_what_the_plain_search_finds(model: Transformer) -> 
 
 
 def assert_varied(outputs: list[list[int]]) -> None:
-    """Many different outputs, short and long: a model that repeats itself proves little."""
+    """Check for many different outputs, short and long: a model that repeats itself proves
+    little.
+    """
     lengths = [len(each) for each in outputs]
     assert min(lengths) < 12 < max(lengths)
     assert len({tuple(each) for each in outputs}) > 0.9 * len(outputs)
@@ -222,5 +224,5 @@ def test_a_search_that_nobody_waits_for_ends_at_the_next_step(
     asked = count()
     with pytest.raises(Abandoned):
         Native(model).search([[5, 6, 7]] * 40, [[]] * 40, search, lambda: next(asked) >= 2)
-    # Two steps, and one question more of each core that was at work.
+    # Two steps, and one more check for each core that was working.
     assert next(asked) <= 2 + torch.get_num_threads()

@@ -1,4 +1,6 @@
-"""Our weights under Hugging Face's names: its models say what ours say, and give them back."""
+"""Our weights under Hugging Face's names: its models give the same outputs, and the weights come
+back the same.
+"""
 
 from collections.abc import Iterator
 from functools import partial
@@ -44,7 +46,7 @@ def randomised(model: Any) -> Any:
 
 
 def loaded(theirs: Any, config: Any, model: Any) -> Any:
-    """Their model with our weights, and nothing but our weights."""
+    """Their model with our weights and no others."""
     tensors = to_theirs(config, dict(model.named_parameters()))
     unexpected = theirs.load_state_dict(tensors, strict=False).unexpected_keys
     theirs.tie_weights()
@@ -79,7 +81,7 @@ def ids(*shape: int) -> Tensor:
     ("activation", "bias"), [("relu", False), ("gelu", True), ("gelu_tanh", False), ("swish", True)]
 )
 @torch.no_grad()
-def test_marian_and_pegasus_say_what_the_transformer_says(
+def test_marian_and_pegasus_give_the_outputs_of_the_transformer(
     family: Any, norm: str, tied: str, activation: str, bias: bool
 ) -> None:
     their_model, their_config = family
@@ -113,7 +115,7 @@ def test_marian_and_pegasus_say_what_the_transformer_says(
 @pytest.mark.parametrize("tied", [True, False])
 @pytest.mark.parametrize("activation", ["relu", "gelu", "gelu_tanh"])
 @torch.no_grad()
-def test_gpt2_says_what_gpt_says(tied: bool, activation: str) -> None:
+def test_gpt2_gives_the_outputs_of_gpt(tied: bool, activation: str) -> None:
     config = gpt.GPTConfig.model_validate(
         {
             **SIZES,
@@ -135,7 +137,7 @@ def test_gpt2_says_what_gpt_says(tied: bool, activation: str) -> None:
 
 @pytest.mark.parametrize("activation", ["relu", "gelu", "gelu_tanh"])
 @torch.no_grad()
-def test_bert_says_what_ours_says(activation: str) -> None:
+def test_their_bert_gives_the_outputs_of_ours(activation: str) -> None:
     config = bert.BertConfig.model_validate(
         {**SIZES, "num_layers": 3, "max_positions": 16, "activation": activation}
     )
@@ -154,7 +156,7 @@ def test_bert_says_what_ours_says(activation: str) -> None:
 
 
 @torch.no_grad()
-def test_the_pooler_of_bert_says_what_ours_says() -> None:
+def test_the_pooler_of_their_bert_gives_the_outputs_of_ours() -> None:
     config = bert.BertConfig(**SIZES, num_layers=2, masked_head=False, pooler=True)
     ours = randomised(bert.Bert(config, VOCABULARY))
     theirs = BertModel(BertConfig(**settings.bert(config, VOCABULARY, Specials())))

@@ -1,5 +1,6 @@
 """Marian models as OPUS-MT publishes them: a SentencePiece file for each language, ids in JSON,
-swish and an output bias. They become runs that say the same, learn more and go back.
+swish and an output bias. They become runs with the same outputs, can be trained further and can be
+exported again.
 """
 
 import io
@@ -116,7 +117,7 @@ def test_texts_are_cut_as_marian_cuts_them(opus: Path, run: Path) -> None:
         assert ids == theirs(text_target=text).input_ids[:-1], text
         said = theirs.decode(ids, skip_special_tokens=True)
         assert tokenizers.target.decode(ids).strip() == said
-    # To them this would be the end of the text, and padding.
+    # To them these would be END and padding.
     assert not {0, last} & {*tokenizers.source.encode("</s> is a text, <pad> too")}
 
 
@@ -158,12 +159,12 @@ def test_ctranslate2_finds_the_same(run: Path) -> None:
     for ours, theirs in zip(
         slow.translations(SENTENCES, search), fast.translations(SENTENCES, search), strict=True
     ):
-        # The pieces that no output has share what is left of the probability otherwise.
+        # Otherwise the pieces that no output contains would get some of the probability.
         assert [each.ids for each in ours] == [each.ids for each in theirs]
         assert [each.score for each in ours] == pytest.approx([e.score for e in theirs], abs=1e-4)
 
 
-def test_it_goes_back_and_comes_again(opus: Path, run: Path, tmp_path: Path) -> None:
+def test_it_can_be_exported_and_imported_again(opus: Path, run: Path, tmp_path: Path) -> None:
     export_run(run, tmp_path / "back")
     theirs, loading = transformers.AutoModelForSeq2SeqLM.from_pretrained(
         tmp_path / "back", output_loading_info=True
@@ -217,7 +218,7 @@ def test_it_learns_more(run: Path, tmp_path: Path) -> None:
 
 
 def bpe(folder: Path) -> None:
-    """Of words that have much in common, so that it matters which merge comes first."""
+    """Train on words that have much in common, so that the order of merges matters."""
     texts = ["".join(letters) for letters in product("abc", "de", "abe", "ced", "abc")]
     model = learn(texts, vocab_size=120, hard_vocab_limit=False, model_type="bpe")
     (folder / "source.spm").write_bytes(model)

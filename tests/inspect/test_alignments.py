@@ -1,4 +1,4 @@
-"""Silver alignments by IBM Model 1, and heads measured against them."""
+"""Silver alignments by IBM Model 1, and heads compared with them."""
 
 import random
 from typing import Any
@@ -22,7 +22,7 @@ WORDS = {"le": "the", "chat": "cat", "noir": "black", "dort": "sleeps", "chien":
 
 
 def corpus(count: int, seed: int) -> list[WordPair]:
-    """Word for word, in reverse order."""
+    """Pairs translated word for word, in reverse order."""
     draw = random.Random(seed)
     lines = [draw.sample(list(WORDS), draw.randint(2, 4)) for _ in range(count)]
     return [WordPair(line, [WORDS[word] for word in reversed(line)]) for line in lines]

@@ -1,4 +1,4 @@
-"""Heads that are made to look somewhere do so in whole passes and in searches alike."""
+"""Heads that are forced to look somewhere do so in whole passes and in searches."""
 
 from typing import Any
 
@@ -40,7 +40,7 @@ def logits(model: Any) -> Tensor:
 
 @torch.no_grad()
 def stepped(model: Any) -> Tensor:
-    """The same logits, one token after the other."""
+    """The logits, computed one token after the other."""
     state = model.start(BATCH.source, BATCH.source_mask)
     found = []
     for tokens in BATCH.target.unbind(1):
@@ -70,11 +70,11 @@ def test_weights_are_shared_out_among_the_pieces_that_are_left() -> None:
     row = torch.zeros(5, dtype=torch.float64)
     row[[1, 3]] = before[0, 1, 2, [1, 3]] / before[0, 1, 2, [1, 3]].sum()
     assert_close(after[0, 1, 2], row)
-    # The other heads of the layer and the other positions are not touched at all.
+    # The other heads of the layer and the other positions do not change at all.
     assert torch.equal(after[0, [0, 2, 3]], before[0, [0, 2, 3]])
     assert torch.equal(after[:, :, :2], before[:, :, :2])
     assert torch.equal(after[0, 1, 3], before[0, 1, 3])
-    assert not torch.isclose(after[1, :, 2], before[1, :, 2]).all()  # which reads what came of it
+    assert not torch.isclose(after[1, :, 2], before[1, :, 2]).all()  # the next layer reads it
 
 
 def test_outputs_of_what_is_not_forced_stay_to_the_last_bit() -> None:
@@ -137,7 +137,7 @@ def test_blocks_add_up_and_end_with_an_error() -> None:
         assert torch.equal(logits(model), both)
     with forced(model, {"cross.0": {1: [2, 3]}}), forced(model, {"cross.0": {1: [1, 2]}}):
         assert attention_maps(model, SOURCE, OUTPUT).cross[0, 0, 1].argmax() == 2
-    # A head that is off says nothing, wherever it would have to look.
+    # A head that is off outputs 0, wherever it is forced to look.
     with heads_off(model, ["cross.0.1"]):
         off = logits(model)
         with forced(model, {"cross.0.1": {1: [2]}}):

@@ -1,4 +1,4 @@
-"""Gradients through time: what autograd measures is the product of Jacobians of the lectures."""
+"""Gradients through time: what autograd measures is the product of Jacobians."""
 
 from typing import Any
 
@@ -45,7 +45,7 @@ def test_a_gradient_is_the_product_of_jacobians() -> None:
         towards = (slope * towards) @ model.decoder.layers[0].state_weight.detach()
         expected.append(float(towards.norm()))
     *_, norms = state_gradients(model, BATCH)
-    assert norms.shape == (6, 1)  # only the first sentence is so long
+    assert norms.shape == (6, 1)  # only the first sentence is that long
     assert norms[:, 0].tolist() == pytest.approx(expected)
 
 

@@ -1,4 +1,4 @@
-"""Heads by name, switched off in whole passes and in searches alike, and removed for good."""
+"""Heads by name: switched off in whole passes and in searches, and removed."""
 
 from typing import Any
 
@@ -46,7 +46,7 @@ def logits(model: Any) -> Tensor:
 
 
 def stepped(model: Any) -> Tensor:
-    """The same logits, one token after the other."""
+    """The logits, computed one token after the other."""
     state = model.start(BATCH.source, BATCH.source_mask)
     found = []
     with torch.no_grad():
@@ -154,7 +154,7 @@ def test_blocks_add_up_and_end_with_an_error() -> None:
 
 
 @pytest.mark.parametrize("positions", ["sinusoidal", "rotary"])
-def test_a_model_with_heads_removed_says_what_it_says_with_them_off(positions: str) -> None:
+def test_removing_heads_gives_the_same_outputs_as_switching_them_off(positions: str) -> None:
     model = build(positions=positions)
     gone = choose_heads(model, ["cross.1.3", "cross.1.0", "encoder.0.1", "decoder.*.2"])
     with heads_off(model, gone):

@@ -1,4 +1,4 @@
-"""Attention maps: weights of the pass that was really made, and words made of pieces."""
+"""Attention maps: the weights of the pass that was really made, and words made of pieces."""
 
 from typing import Any
 
@@ -87,7 +87,7 @@ def test_maps_have_a_row_for_each_piece_of_the_output() -> None:
 def test_a_row_belongs_to_the_position_that_predicts_its_piece() -> None:
     model = build()
     maps = attention_maps(model, SOURCE, OUTPUT)
-    # What was not yet said when a piece was predicted has no part in its row: not even itself.
+    # A row does not depend on pieces that came after the prediction, not even on the predicted one.
     other = attention_maps(model, SOURCE, [*OUTPUT[:2], 14, END])
     assert torch.equal(other.cross[:, :, :3], maps.cross[:, :, :3])
     assert not torch.isclose(other.cross[1:, :, 3], maps.cross[1:, :, 3]).all()

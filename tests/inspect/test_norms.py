@@ -1,4 +1,4 @@
-"""What weights carry, ‖α v W_O‖, against the layers' own parameters; and maps in a notebook."""
+"""The norms ‖α v W_O‖ compared with the layers' own parameters; and maps in a notebook."""
 
 import re
 from dataclasses import replace
@@ -26,7 +26,7 @@ def build(**choices: Any) -> Transformer:
     torch.manual_seed(4)
     sizes = {"encoder_layers": 2, "decoder_layers": 2, "d_model": 16, "d_ff": 16, "num_heads": 4}
     model = Transformer(TransformerConfig(**{**sizes, **choices}), 15, 15).double().eval()
-    for parameter in model.parameters():  # biases too are something
+    for parameter in model.parameters():  # biases are not 0 either
         torch.nn.init.normal_(parameter, std=0.2)
     return model
 
@@ -38,7 +38,7 @@ def recurrent(attention: Any) -> Recurrent:
 
 @torch.no_grad()
 def given_and_made(model: Any, part: Part, layer: int) -> tuple[list[Any], Tensor]:
-    """The arguments of an attention in one pass, and what it gave, [T, d_model]."""
+    """The arguments of an attention in one pass, and its output, [T, d_model]."""
     arguments: list[Any] = []
     outputs: list[Tensor] = []
     attention = attentions(model)[part][layer]

@@ -29,7 +29,7 @@ def transformer(**choices: Any) -> Transformer:
 
 
 def output_of(model: Any, part: Any, layer: int) -> Tensor:
-    """What an attention gave in the pass, [T, d_model]."""
+    """The output of an attention in the pass, [T, d_model]."""
     kept: list[Tensor] = []
     hook = attentions(model)[part][layer].register_forward_hook(
         lambda module, given, output: kept.append(output)

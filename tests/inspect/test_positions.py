@@ -1,4 +1,4 @@
-"""The table of positions is the one that the model adds, or turns by."""
+"""The table of positions is the one that the model adds, or rotates by."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ def test_sinusoidal_positions_follow_the_formula() -> None:
     found = position_table(build("sinusoidal"), 10)
     assert found.kind == "sinusoidal"
     assert torch.tensor(found.table) == pytest.approx(sinusoids(10, 16).float(), abs=1e-6)
-    # sin² + cos² of each pair, and a distance that means the same everywhere.
+    # Each pair gives sin² + cos² = 1, and a distance means the same everywhere.
     assert found.dots[3][3] == pytest.approx(8, abs=1e-5)
     assert found.dots[2][5] == pytest.approx(found.dots[6][9], abs=1e-5)
 

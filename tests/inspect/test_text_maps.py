@@ -65,7 +65,7 @@ def test_a_text_has_a_map_of_each_head(task: str, runs: dict[str, Path]) -> None
     assert maps.heads == {"encoder": [], "decoder": [], "cross": [], part: [2, 2]}
     assert_close(whole.sum(-1), torch.ones(2, 2, count))
     assert whole.std() > 0.01
-    assert (whole.triu(1).abs().max() == 0) == (part == "decoder")  # who looks back only
+    assert (whole.triu(1).abs().max() == 0) == (part == "decoder")  # which only looks back
     for words in (False, True):
         matrix = maps.matrix(part, 1, 0, words=words)
         assert (len(matrix.rows), len(matrix.columns)) == (len(matrix.weights), len(matrix.rows))
@@ -106,7 +106,7 @@ def test_words_of_characters_and_spaces() -> None:
     assert places == sorted(places)
 
 
-def test_what_cannot_be_looked_at_is_said(runs: dict[str, Path], tmp_path: Path) -> None:
+def test_what_cannot_be_inspected_is_refused(runs: dict[str, Path], tmp_path: Path) -> None:
     attender = Attender.load(runs["classification"])
     with pytest.raises(RequestError, match="empty"):
         attender.maps("  ")

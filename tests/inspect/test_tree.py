@@ -96,4 +96,4 @@ def test_alternatives_are_the_likeliest_pieces() -> None:
     assert first.choices[1].probability == pytest.approx(float(logits[0, 2].exp()))
     assert first.log_probability == pytest.approx(float(logits[0, 2]))
     assert (second.rank, len(second.choices)) == (0, 2)
-    assert second.entropy == pytest.approx(1.0, abs=0.1)  # two pieces, nearly alike
+    assert second.entropy == pytest.approx(1.0, abs=0.1)  # two pieces, nearly equally likely

@@ -12,7 +12,7 @@ Check = Callable[..., None]
 
 
 def randomise(module: nn.Module) -> nn.Module:
-    """Every number drawn anew, so that no bias is 0 and no gain is 1."""
+    """Draw every parameter again, so that no bias is 0 and no gain is 1."""
     with torch.no_grad():
         for parameter in module.parameters():
             parameter.normal_(std=0.4)
@@ -27,7 +27,7 @@ def random_weights() -> Callable[[nn.Module], nn.Module]:
 
 @pytest.fixture
 def check_gradients() -> Check:
-    """Analytic against numeric gradients, for the inputs and for every parameter of a module."""
+    """Compare analytic with numeric gradients, for the inputs and all parameters of a module."""
 
     def check(module: nn.Module, *inputs: Tensor, **settings: object) -> None:
         names = [name for name, _ in module.named_parameters()]

@@ -1,4 +1,4 @@
-"""attention() as in the paper, the kernel that runs in its place, and the heads around it."""
+"""attention() as in the paper, the fused kernel that runs in its place, and multiple heads."""
 
 import math
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The loss without all the logits against the loss with them."""
+"""The loss computed in slices equals the loss computed from all logits at once."""
 
 from typing import Any
 
@@ -96,7 +96,7 @@ def test_large_logits_overflow_nothing() -> None:
 
 
 class Made(TorchDispatchMode):
-    """The shapes of all tensors that are made inside."""
+    """Records the shapes of all tensors that are made inside the block."""
 
     def __init__(self) -> None:
         super().__init__()

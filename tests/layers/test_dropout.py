@@ -1,4 +1,4 @@
-"""Dropout by bytes: the right share, the right mean, the same mask on the way back."""
+"""Dropout by bytes: the right share, the right mean, and the same mask in the backward pass."""
 
 import pytest
 import torch
@@ -33,7 +33,7 @@ def test_every_bit_of_the_random_words_is_fair() -> None:
     bits = (counted[:, :, None] >> torch.arange(8)) & 1
     margin = 5 * 0.5 / words**0.5
     assert float((bits.double().mean(0) - 0.5).abs().max()) < margin
-    # Neighbouring bytes, and neighbouring words, do not follow each other.
+    # Neighbouring bytes, and neighbouring words, are not correlated.
     values = (counted.double() - 127.5) / 73.9
     assert float((values[:, :-1] * values[:, 1:]).mean(0).abs().max()) < 5 / words**0.5
     assert float((values[:-1] * values[1:]).mean(0).abs().max()) < 5 / words**0.5

@@ -1,4 +1,4 @@
-"""Encodings of position: what the formula says, and what one wants of them."""
+"""Encodings of positions: they follow the formula and have the properties one expects."""
 
 import math
 
@@ -95,7 +95,7 @@ def test_learned_positions_are_refused_past_the_last() -> None:
         module(8, 3, FLOAT)
 
 
-def test_turned_scores_depend_only_on_how_far_apart() -> None:
+def test_rotated_scores_depend_only_on_how_far_apart() -> None:
     torch.manual_seed(0)
     rotation = Rotary(8).double()(0, 120, DOUBLE)
     query, key = torch.randn(2, 1, 1, 1, 8, dtype=torch.float64)
@@ -108,7 +108,7 @@ def test_turned_scores_depend_only_on_how_far_apart() -> None:
     assert float(scores[0].std()) > 0.1
 
 
-def test_turning_keeps_lengths_and_leaves_the_first_position() -> None:
+def test_rotation_keeps_lengths_and_leaves_the_first_position() -> None:
     torch.manual_seed(0)
     x = torch.randn(2, 3, 50, 6, dtype=torch.float64)
     turned = rotate(x, Rotary(6).double()(0, 50, DOUBLE))
@@ -117,7 +117,7 @@ def test_turning_keeps_lengths_and_leaves_the_first_position() -> None:
     assert not torch.allclose(turned[:, :, 1:], x[:, :, 1:])
 
 
-def test_turning_turns_pairs_by_the_angle_of_the_formula() -> None:
+def test_rotation_turns_pairs_by_the_angle_of_the_formula() -> None:
     x = torch.tensor([1.0, 0.0, 1.0, 0.0]).expand(1, 1, 9, 4)
     turned = rotate(x, Rotary(4)(0, 9, FLOAT))[0, 0]
     for position in range(9):
@@ -126,6 +126,6 @@ def test_turning_turns_pairs_by_the_angle_of_the_formula() -> None:
         assert turned[position].tolist() == pytest.approx(waves, abs=1e-6)
 
 
-def test_a_head_of_odd_size_cannot_be_turned() -> None:
+def test_a_head_of_odd_size_cannot_be_rotated() -> None:
     with pytest.raises(ValueError, match="a head of 5 is odd"):
         Rotary(5)

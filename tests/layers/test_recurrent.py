@@ -1,4 +1,4 @@
-"""Recurrent layers: the equations are torch's kernels, and padding is never read."""
+"""Recurrent layers: the equations agree with PyTorch's kernels, and padding is never read."""
 
 from collections.abc import Callable
 from typing import Any
@@ -35,7 +35,7 @@ def draw(*shape: int, dtype: torch.dtype = torch.float64) -> Tensor:
 
 
 def reference(cell: str, nonlinearity: str, *sizes: int, **choices: Any) -> nn.Module:
-    """torch's own, several layers or directions in one."""
+    """PyTorch's own module, with several layers or directions in one."""
     if cell == "rnn":
         return nn.RNN(*sizes, nonlinearity=nonlinearity, batch_first=True, **choices)
     return {"gru": nn.GRU, "lstm": nn.LSTM}[cell](*sizes, batch_first=True, **choices)
@@ -48,7 +48,7 @@ def copy_layer(ours: RecurrentLayer, theirs: nn.Module, suffix: str) -> None:
 
 
 @torch.no_grad()
-def test_the_step_of_the_lectures() -> None:
+def test_a_step_computed_by_hand() -> None:
     layer = RecurrentLayer("rnn", 2, 3, "relu")
     layer.input_weight.copy_(torch.tensor([[1.0, 0], [0, 1], [-1, 0]]))  # U
     layer.state_weight.copy_(torch.tensor([[0.0, 1, 0], [0, 0, 1], [1, 0, 0]]))  # V
@@ -100,7 +100,7 @@ def test_a_sequence_may_be_read_in_parts(
     second, states = stack(x[:, 4:], states)
     assert_same(torch.cat((first, second), dim=1), whole)
     assert_same(states[1][-1], last[1][-1])
-    # The layers above the first may read what it made, whoever made it.
+    # The layers above the first may read its output, wherever it was computed.
     below, _ = stack.layers[0](x)
     above, _ = stack(below, [layer.zeros(x) for layer in stack.layers], below=1)
     assert_same(above, whole)
@@ -178,7 +178,7 @@ def test_gradients_of_steps(
 
 
 @torch.no_grad()
-def test_a_fresh_layer_keeps_the_length_of_a_state_and_an_lstm_remembers() -> None:
+def test_a_new_layer_keeps_the_length_of_a_state_and_an_lstm_remembers() -> None:
     torch.manual_seed(0)
     for cell, gates in (("rnn", 1), ("gru", 3), ("lstm", 4)):
         layer = RecurrentLayer(cell, 5, 7)  # type: ignore[arg-type]

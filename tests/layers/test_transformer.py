@@ -135,7 +135,7 @@ CHOICES: list[tuple[Norm, Normalisation, Activation, bool]] = [
 
 
 class WholeDecoderBlock(DecoderBlock):
-    """Takes the source itself, so that all its gradients can be asked for at once."""
+    """Takes the source itself, so that all its gradients can be computed at once."""
 
     def forward(
         self,

@@ -51,7 +51,7 @@ def test_padding_changes_nothing(activation: str, dtype: torch.dtype) -> None:
     tokens, mask, segments = problem()
     before = model(tokens, mask, segments)
     for more in (1, 7, 64):
-        # What stands under the padding is never read, so it may be anything.
+        # Tokens in the padding are never read, so they may be anything.
         padded = torch.cat((tokens, ids(3, more, seed=more)), dim=1)
         wider = torch.cat((mask, torch.zeros(3, more, dtype=torch.bool)), dim=1)
         kinds = torch.cat((segments, torch.ones(3, more, dtype=torch.long)), dim=1)

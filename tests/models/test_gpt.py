@@ -120,7 +120,7 @@ def test_steps_are_the_whole_pass(choices: dict[str, Any], dtype: torch.dtype) -
 
 @each_variant
 @torch.no_grad()
-def test_selected_rows_go_on_as_if_computed_anew(choices: dict[str, Any]) -> None:
+def test_selected_rows_continue_as_if_computed_from_scratch(choices: dict[str, Any]) -> None:
     model = gpt(**choices)
     draw = torch.Generator().manual_seed(5)
     prefixes = ids(4, 1, seed=3)
@@ -189,7 +189,7 @@ def test_only_learned_positions_run_out() -> None:
         gpt()(ids(1, 129))
 
 
-def test_a_fresh_model_gives_each_token_about_the_same_chance() -> None:
+def test_a_new_model_gives_each_token_about_the_same_chance() -> None:
     torch.manual_seed(0)
     model = GPT(GPTConfig(num_layers=6, d_model=64, d_ff=256, num_heads=4), 50)
     loss = torch.nn.functional.cross_entropy(

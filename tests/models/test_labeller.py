@@ -1,4 +1,4 @@
-"""A labeller: units of a text are pooled, padding and neighbours change nothing."""
+"""A labeller: units of a text are pooled; padding and other texts of the batch change nothing."""
 
 from typing import Literal
 
@@ -44,7 +44,7 @@ def test_a_row_alone_is_the_row_in_a_batch(
 
 @pytest.mark.parametrize("cell", ["rnn", "gru", "lstm"])
 def test_what_is_carried_continues_the_text(cell: Literal["rnn", "gru", "lstm"]) -> None:
-    """In two parts, in one, and step by step: the same logits."""
+    """Read in two parts, in one, or step by step, a text gives the same logits."""
     torch.manual_seed(3)
     config = RecurrentLanguageModelConfig(cell=cell, num_layers=2, d_model=6, dropout=0.0)
     model = RecurrentLanguageModel(config, 11).eval()

@@ -25,7 +25,7 @@ TARGETS = [[6, 6, 13, 3], [20, 9, 4, 17, 8, 3], [3]]
 
 
 def marian_tensors(model: Transformer) -> dict[str, Tensor]:
-    """Our weights under Marian's names, or our gradients once they stand in their place."""
+    """Our weights under Marian's names; or our gradients, if they have replaced the weights."""
     return to_theirs(model.config, dict(model.named_parameters()))
 
 
@@ -38,7 +38,7 @@ def copied(model: Transformer) -> MarianMTModel:
     named = {name: each for name, each in theirs.named_parameters() if each.requires_grad}
     with torch.no_grad():
         for stack in (theirs.model.encoder, theirs.model.decoder):
-            # The same formula, rounded as ours is in whatever the model computes.
+            # The same formula, rounded to the type in which the model computes.
             weight = stack.embed_positions.weight
             table = model.positions(0, len(weight), weight)
             assert_close(weight, table[:, stream_order(model.config)], rtol=0, atol=1e-5)
@@ -82,7 +82,7 @@ def test_logits_loss_and_gradients_are_those_of_marian(
 
 def test_greedy_translations_are_those_of_marian(build: Build) -> None:
     torch.manual_seed(0)
-    # A fresh model repeats itself; one that half learned a few sentences says many things.
+    # A new model repeats itself; one that has half learned a few sentences gives varied outputs.
     rows: list[list[int]] = [[4 + n, 22 - n, 4 + n // 3, END] for n in range(18)]
     outputs = [[*ids, END] for ids in (torch.randint(4, 23, (n,)).tolist() for n in range(1, 19))]
     ours = build(torch.float32, encoder_layers=1, decoder_layers=2, d_model=32)

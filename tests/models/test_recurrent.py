@@ -60,7 +60,7 @@ def test_additive_attention_is_the_formula_of_the_paper() -> None:
 
 @torch.no_grad()
 def test_without_attention_only_the_last_state_is_known_of_the_source() -> None:
-    """A source of one token that makes the same last state makes the same translation."""
+    """A source of one token with the same last state gets the same translation."""
     model = recurrent(attention="none")
     source, mask, target = problem()
     state = model.start(source, mask)

@@ -1,4 +1,4 @@
-"""What is particular to Transformers: what they keep while they search, sizes, first weights."""
+"""What is particular to Transformers: the cache of a search, sizes, initial weights."""
 
 from collections.abc import Callable
 from importlib import resources
@@ -14,12 +14,12 @@ from tests.models.problems import START, assert_same, ids, problem
 
 Build = Callable[..., Transformer]
 
-# Rows of a search front, each naming the row of the last front that it continues. Four sentences.
+# Rows of successive search steps for four sentences; each names the earlier row that it continues.
 FRONTS = {
     "one row becomes three": [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3],
     "rows of a sentence change places": [2, 0, 0, 3, 5, 4, 8, 8, 6, 11, 9, 10],
     "a sentence leaves": [0, 1, 2, 6, 7, 8, 9, 10, 11],
-    "sentences keep unlike numbers of rows": [0, 1, 3, 6, 7, 8],
+    "sentences keep different numbers of rows": [0, 1, 3, 6, 7, 8],
     "rows leave and change places": [5, 2, 0],
     "one row becomes two": [0, 0, 1, 1, 2, 2],
     "sentences change places": [4, 5, 0, 1],
@@ -31,7 +31,7 @@ FRONTS = {
 
 @pytest.mark.parametrize("positions", ["sinusoidal", "rotary"])
 @torch.no_grad()
-def test_selected_rows_go_on_as_if_computed_anew(build: Build, positions: str) -> None:
+def test_selected_rows_continue_as_if_computed_from_scratch(build: Build, positions: str) -> None:
     model = build(positions=positions)
     source, mask, _ = problem((9, 3, 6, 5))
     state, sentences = model.start(source, mask), torch.arange(4)
@@ -70,7 +70,7 @@ def test_entries_that_no_row_descends_from_are_dropped(build: Build) -> None:
     prefixes = torch.full((3, 1), START)
     _, state = model.step(prefixes[:, 0], state)
     rows = torch.arange(3).repeat_interleave(width)
-    # All rows go on from the first of their sentence, so that one in eight entries is of use.
+    # All rows continue the first of their sentence, so that one in eight entries is still needed.
     for number in range(60):
         state = state.select(rows)
         tokens = ids(3 * width, seed=number)
@@ -161,7 +161,7 @@ def test_tied_embeddings_are_one_matrix() -> None:
     assert [len(weights(tied)) for tied in ("all", "output", "none")] == [1, 2, 3]
 
 
-def test_a_fresh_model_begins_with_signals_of_size_one() -> None:
+def test_a_new_model_begins_with_signals_of_size_one() -> None:
     torch.manual_seed(0)
     model = Transformer(TransformerConfig(encoder_layers=1, decoder_layers=1), 1000, 1000)
     embedded = model.target_embedding.weight.detach() * 512**0.5

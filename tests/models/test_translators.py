@@ -22,7 +22,7 @@ from tests.models.problems import (
 
 END = 3
 
-# Each value of a column meets each value of every other column at least once, where it may.
+# Each value of a column occurs with each value of every other column at least once, where allowed.
 TRANSFORMERS = (
     ("positions", "activation", "tied_embeddings", "norm", "normalisation"),
     [
@@ -102,7 +102,7 @@ def test_padding_changes_nothing(variant: str, dtype: torch.dtype) -> None:
     source, mask, target = problem()
     before = model(source, mask, target)
     for more in (1, 7, 64):
-        # What stands under the padding is never read, so it may be anything.
+        # Tokens in the padding are never read, so they may be anything.
         padded = torch.cat((source, ids(3, more, seed=more)), dim=1)
         wider = torch.cat((mask, torch.zeros(3, more, dtype=torch.bool)), dim=1)
         longer = torch.cat((target, target.new_zeros(3, more)), dim=1)
@@ -139,7 +139,7 @@ def test_steps_are_the_whole_pass(variant: str, dtype: torch.dtype) -> None:
 
 @each_variant
 @torch.no_grad()
-def test_selecting_at_random_for_long_goes_on_as_if_computed_anew(variant: str) -> None:
+def test_selecting_at_random_for_long_continues_as_if_computed_from_scratch(variant: str) -> None:
     model = made(variant)
     draw = torch.Generator().manual_seed(5)
     source, mask, _ = problem((9, 3, 6, 5))
@@ -162,7 +162,7 @@ def test_selecting_at_random_for_long_goes_on_as_if_computed_anew(variant: str) 
 
 @each_variant
 def test_gradients_are_those_of_finite_differences(variant: str) -> None:
-    """In a random direction through all parameters at once."""
+    """The derivative in one random direction through all parameters is compared."""
     model = made(variant)
     batch = batch_pairs([[5, 9, 12, END], [8, END]], [[6, 8, END], [7, 9, 10, 11, END]])
     parameters = list(model.parameters())

@@ -1,4 +1,4 @@
-"""Tokenizers that others made: their ids stay, and nothing unknown reaches the library."""
+"""Tokenizers that others made keep their ids, and nothing unknown reaches the library."""
 
 import json
 from collections.abc import Callable
@@ -65,7 +65,7 @@ def test_long_texts_are_cut_between_words() -> None:
     assert segments(ids, tokenizer, 5) == [ids[:4], ids[4:]]
 
 
-def test_never_said_is_every_special_piece_but_the_end() -> None:
+def test_every_special_piece_but_the_end_is_never_produced() -> None:
     assert SPECIALS.never == [0, 4, 5, 7]
     assert Specials().never == [0, 1, 2]
     assert Specials(pad=9, unknown=9, start=9, end=9, mask=None).never == []

@@ -157,7 +157,8 @@ def test_training_repeats_itself(kind: Kind) -> None:
     assert again.to_json() == TRAINED[kind].to_json()
     assert again.fingerprint == TRAINED[kind].fingerprint
     assert len({tokenizer.fingerprint for tokenizer in ALL}) == len(ALL)
-    # Each character is needed but seldom chosen by itself: the unigram trainer then takes chances.
+    # Each character is needed but seldom chosen by itself; the unigram trainer then ranks at
+    # random.
     words = ["".join(map(chr, range(start, start + 3))) for start in range(0x4E00, 0x4E3C, 3)]
     texts = [f"pre{word} {word}post" for word in words] * 3
     assert len({Tokenizer.train(texts, kind=kind).to_json() for _ in range(3)}) == 1
@@ -196,10 +197,10 @@ def test_settings_that_cannot_be() -> None:
 def test_long_input_costs_linear_time(kind: Kind, unit: str) -> None:
     tokenizer = TRAINED[kind]
     text = unit * (200_000 // len(unit))
-    begun = time.process_time()
+    started = time.process_time()
     ids = tokenizer.encode(text)
-    # A quadratic cost would be minutes; an ordinary one is a fifth of a second.
-    assert time.process_time() - begun < 2
+    # A quadratic cost would take minutes; the usual one takes a fifth of a second.
+    assert time.process_time() - started < 2
     assert tokenizer.decode(ids) == tokenizer.normalise(text)
 
 

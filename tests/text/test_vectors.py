@@ -1,4 +1,4 @@
-"""Vectors of words from the files that others make."""
+"""Vectors of words from files that other programs wrote."""
 
 import struct
 from pathlib import Path
@@ -67,7 +67,7 @@ def test_a_file_without_vectors_is_refused(tmp_path: Path, name: str, content: b
 @pytest.mark.parametrize(
     "content", [bytes(range(200, 250)), b"cat\0dog one two", b"3 2\ncat \x80?\0"]
 )
-def test_a_file_that_is_no_text_is_told_so(tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_is_no_text_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(content)
     with pytest.raises(DataError, match=r"not a text of vectors; .* ends in \.bin"):

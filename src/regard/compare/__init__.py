@@ -1,1 +1,1 @@
-"""Runs side by side: the same sentences, one table, and which differences are real."""
+"""Compare runs on the same sentences: one table, and which differences are real."""

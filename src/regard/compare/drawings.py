@@ -1,6 +1,6 @@
 """Drawings inside a page: curves by length and alignment matrices, in the page's own colours.
 
-Lengths are in pixels of the drawing; a page makes them smaller where it is narrow.
+Lengths are in pixels of the drawing; a narrow page scales it down.
 """
 
 from html import escape
@@ -13,7 +13,7 @@ from regard.tasks.translation.translator import Alignment
 WIDTH, HEIGHT = 520, 300
 LEFT, RIGHT, TOP, BOTTOM = 44, 14, 14, 44
 CELL = 24
-LETTER = 7.2  # about what a letter takes at 12 pixels
+LETTER = 7.2  # the approximate width of a letter at 12 pixels
 COLOURS = 6
 # A dot, a triangle, a square, a diamond.
 CORNERS: tuple[tuple[tuple[int, int], ...], ...] = (
@@ -29,7 +29,7 @@ def colour(number: int) -> str:
 
 
 def mark(number: int, x: float, y: float) -> str:
-    """A shape and a colour, so that neither has to tell runs apart alone."""
+    """The mark of a run, with its own shape and colour, so that either is enough to know it."""
     style = f'style="fill: {colour(number)}"'
     corners = CORNERS[number % len(CORNERS)]
     if not corners:
@@ -39,7 +39,7 @@ def mark(number: int, x: float, y: float) -> str:
 
 
 def curves(comparison: Comparison, metric: Metric) -> str:
-    """Scores of one metric against the words of the source, a line for each run."""
+    """The scores of one metric against the length of the source in words, a line for each run."""
     top = ceiling(value for run in comparison.runs for value in run.by_length[metric])
     longest = max(each.longest_words for each in comparison.bins)
     across = (WIDTH - LEFT - RIGHT) / longest

@@ -1,4 +1,4 @@
-"""Experiments that ship with the package: which recipes are trained side by side, as data."""
+"""Experiments that come with the package: which recipes are trained and compared, as data."""
 
 import tomllib
 from collections.abc import Iterable
@@ -11,17 +11,17 @@ from regard.recipe import Recipe, read
 
 @dataclass(frozen=True)
 class Experiment:
-    """Several recipes under the same conditions, and a sentence to look at in the end."""
+    """Several recipes under the same conditions, and a sentence to look at afterwards."""
 
     title: str
     about: tuple[str, ...]
     sentence: str
-    recipes: dict[str, Recipe]  # by what the run is called on the page
+    recipes: dict[str, Recipe]  # by the name of the run on the page
     folders: dict[str, str]  # by the same names
 
 
 def load_experiment(name: str, data: str, settings: Iterable[str] = ()) -> Experiment:
-    """An experiment on one of its data sets, with settings laid over all its recipes."""
+    """An experiment on one of its data sets; `settings` override those of all its recipes."""
     package = resources.files("regard")
     values = tomllib.loads((package / "experiments" / f"{name}.toml").read_text("utf-8"))
     if data not in values["data"]:

@@ -9,7 +9,9 @@ SHAPES = "o^sDvP*X"
 
 
 def save_by_length(comparison: Comparison, path: Path) -> None:
-    """A panel a metric, a line a run; as PNG, SVG or PDF, by the ending of the name."""
+    """Save a panel for each metric, with a line for each run, as PNG, SVG or PDF; the ending of the
+    name says which.
+    """
     from matplotlib.figure import Figure
 
     panels = len(comparison.curves)
@@ -39,7 +41,9 @@ def save_by_length(comparison: Comparison, path: Path) -> None:
 
 
 def label(name: str) -> str:
-    """As it is: no formula between dollars, and matplotlib hides what begins with a dash."""
+    """A name that matplotlib shows as it is: dollars begin no formula, and no underscore at the
+    beginning hides it.
+    """
     return " " + name.replace("$", r"\$")
 
 

@@ -1,4 +1,4 @@
-"""What is known of each run, and how its translations compare with those of the first."""
+"""The scores of each run, and how its translations compare with those of the first run."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -15,7 +15,7 @@ from regard.weights import num_parameters
 
 @dataclass(frozen=True)
 class Measured:
-    """One run on the test sentences. What training took is None while it is not finished."""
+    """One run on the test sentences. The costs of training are None until it is finished."""
 
     name: str
     folder: str
@@ -23,7 +23,7 @@ class Measured:
     parameters: int
     updates: int | None
     training_seconds: float | None
-    training_tokens: int | None  # source and target pieces seen
+    training_tokens: int | None  # source and target pieces that were read
     machine: str | None
     scores: tuple[Score, ...]
     by_length: Mapping[Metric, list[float]]  # a score for each bin
@@ -41,7 +41,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Look:
-    """A run's translation of one sentence and what it looked at for it."""
+    """A run's translation of one sentence, and where its attention was."""
 
     name: str
     translation: str
@@ -50,7 +50,7 @@ class Look:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Runs side by side on the same sentences; the first is what the others are compared with."""
+    """Runs on the same sentences; the others are compared with the first."""
 
     test: str
     sentences: int
@@ -66,7 +66,7 @@ def compare(
     test: TestSet,
     resamples: int = 1000,
 ) -> Comparison:
-    """`translations` are those of each run by its name, for all sources of the test."""
+    """Compare runs; `translations` has, by name, each run's translations of all test sources."""
     metrics: tuple[Metric, ...] = ("BLEU", "chrF", "exact") if test.builtin else ("BLEU", "chrF")
     curves: tuple[Metric, ...] = ("exact", "BLEU") if test.builtin else ("BLEU",)
     language, references = test.target_language, test.references
@@ -118,7 +118,7 @@ def facts(run: Run) -> dict[str, Any]:
 
 
 def as_json(comparison: Comparison) -> dict[str, Any]:
-    """Plain values for programs; of a bin its size in place of its rows."""
+    """A comparison as plain values for programs; a bin has its size instead of its rows."""
     facts = asdict(comparison)
     for each in facts["bins"]:
         each["sentences"] = len(each.pop("rows"))

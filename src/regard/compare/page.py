@@ -1,4 +1,4 @@
-"""A comparison as one page that needs nothing else: no script, font or picture from elsewhere."""
+"""A comparison as one HTML page that needs no script, font or picture from elsewhere."""
 
 from collections.abc import Sequence
 from html import escape
@@ -24,7 +24,9 @@ def page(
     looks: Sequence[Look],
     resamples: int,
 ) -> str:
-    """`about` are paragraphs on what was done; `looks` show each run's view of `sentence`."""
+    """The page. `about` has paragraphs on what was done; `looks` show what each run looks at in
+    `sentence`.
+    """
     style = (resources.files("regard") / "compare" / "page.css").read_text("utf-8")
     body = [
         f"<h1>{escape(title)}</h1>",
@@ -50,7 +52,7 @@ def quiet(text: str) -> str:
 
 
 def html_table(rows: Sequence[Sequence[str]]) -> str:
-    """The first row is the head; cells are markup."""
+    """A table whose first row is its head; cells contain markup."""
     head, *lines = rows
     inside = "".join(f'<th scope="col">{cell}</th>' for cell in head)
     body = "".join(

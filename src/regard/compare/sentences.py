@@ -1,4 +1,4 @@
-"""The sentences that several runs are compared on: none of them may have learned from them."""
+"""The sentences on which runs are compared: no run may have learned from them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ from regard.tasks.translation.pairs import languages
 
 @dataclass(frozen=True)
 class TestSet:
-    """Sentences, their translations, and what is known of them. `builtin` sentences have one right
-    translation each, so that exact matches count.
+    """Sentences, their translations, and facts about them. `builtin` sentences have one correct
+    translation each, so exact matches are counted.
     """
 
     name: str
@@ -35,8 +35,8 @@ class TestSet:
 
 
 def common_test_set(runs: Sequence[Run], source: Path | None, reference: Path | None) -> TestSet:
-    """The files, or without files what all the runs held out: the built-in corpus' test part, or
-    the validation pairs.
+    """The sentences of the files or, without files, those that all runs held out: the test part of
+    the built-in corpus, or the validation pairs.
     """
     first, recipe = runs[0], runs[0].recipe()
     codes = languages(recipe.data)
@@ -72,7 +72,7 @@ def _test_set(
 
 
 def check_languages(first: Run, other: Run) -> None:
-    """A run whose languages are not known is taken at its word."""
+    """Refuse runs of different languages. A run whose languages are unknown is accepted."""
     one, two = languages(first.recipe().data), languages(other.recipe().data)
     if one and two and one != two:
         raise RequestError(

@@ -18,7 +18,7 @@ def interval(score: Score) -> str:
 
 
 def clock(seconds: float | None) -> str:
-    """43 s, 2:05 min, 3:05 h"""
+    """A time as text: 43 s, 2:05 min, 3:05 h."""
     if seconds is None:
         return "–"
     if seconds < 100:
@@ -50,7 +50,7 @@ def row(run: Measured) -> list[str]:
 
 
 def aligned(table: Sequence[Sequence[str]]) -> list[str]:
-    """Columns by spaces: the first to the left, the others to the right."""
+    """Align columns with spaces: the first to the left, the others to the right."""
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     return [
         "  ".join(
@@ -97,7 +97,7 @@ def text(comparison: Comparison, resamples: int) -> str:
 
 
 def plot(comparison: Comparison) -> list[str]:
-    """The first curve against source length in characters; later runs lie on top."""
+    """The first curve against the source length, drawn in characters; later runs cover earlier."""
     metric = comparison.curves[0]
     curves = [run.by_length[metric] for run in comparison.runs]
     labels = [each.label for each in comparison.bins]
@@ -128,5 +128,5 @@ def cycled(count: int) -> str:
 
 
 def ceiling(scores: Iterable[float]) -> float:
-    """The round score just above all of them. A perfect one may be a hair above 100."""
+    """The round score just above all scores. Rounding can put a perfect one slightly above 100."""
     return min(100.0, max(10.0, 10.0 * math.ceil(max(scores) / 10)))

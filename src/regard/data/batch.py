@@ -17,7 +17,7 @@ Ids = Sequence[int] | NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Batch:
-    """`target` is what the decoder reads (START, y₁ …), `labels` what it should say (y₁ … END)."""
+    """`target` is what the decoder reads (START, y₁ …), `labels` what it predicts (y₁ … END)."""
 
     source: Tensor  # [B, S]
     source_mask: Tensor  # [B, S], True at real tokens
@@ -41,8 +41,8 @@ class Batch:
 
 @dataclass(frozen=True)
 class RowStates:
-    """What was read before each row of a batch, and where to note what was read after it. A place
-    that nothing is known of is the beginning of a text.
+    """The states from which the rows of a batch continue, and where to keep the states after them.
+    A place without a state is treated as the beginning of a text.
     """
 
     states: dict[int, Tensor]  # [P, d] for each place
@@ -50,7 +50,9 @@ class RowStates:
     ends: list[int]
 
     def before(self, like: Tensor) -> Tensor | None:
-        """[B, P, d] on the device of `like`, or None if all rows begin here."""
+        """The states before the rows, [B, P, d], on the device of `like`; None if no row has
+        one.
+        """
         known = [self.states.get(place) for place in self.begins]
         some = next((state for state in known if state is not None), None)
         if some is None:
@@ -59,14 +61,16 @@ class RowStates:
         return torch.stack(rows).to(like.device)
 
     def keep(self, states: Tensor) -> None:
-        """[B, P, d] after the last token. What is not finite must not spoil all that follows."""
+        """Keep the states [B, P, d] after the last token. Numbers that are not finite become 0, so
+        that they do not spoil all that follows.
+        """
         finite = torch.nan_to_num(states.detach(), 0.0, 0.0, 0.0)
         self.states.update(zip(self.ends, finite.unbind(), strict=True))
 
 
 @dataclass(frozen=True)
 class TextBatch:
-    """Running text: `labels` is what follows each token."""
+    """Running text: `labels` are the tokens that follow each token."""
 
     tokens: Tensor  # [B, T]
     labels: Tensor  # [B, T]
@@ -83,7 +87,9 @@ class TextBatch:
 
 
 def pad(rows: Sequence[Ids], filler: int = PAD) -> Tensor:
-    """Rows of ids side by side, PAD or another filler to the right of the shorter ones."""
+    """Rows of ids as one table, the shorter ones filled up at the end with PAD or another
+    filler.
+    """
     table = np.full((len(rows), max(len(row) for row in rows)), filler, dtype=np.int64)
     for line, row in zip(table, rows, strict=True):
         line[: len(row)] = row
@@ -91,8 +97,8 @@ def pad(rows: Sequence[Ids], filler: int = PAD) -> Tensor:
 
 
 def batch_sources(sources: Sequence[Ids]) -> tuple[Tensor, Tensor]:
-    """Padded sources and their mask, which follows from their lengths: elsewhere than in our own
-    tokenizers PAD may be a piece like others. Each source ends in END.
+    """Padded sources and their mask. The mask is made from the lengths, because in tokenizers of
+    others PAD may be an ordinary piece. Each source ends in END.
     """
     source = pad(sources)
     lengths = torch.tensor([len(row) for row in sources])
@@ -100,7 +106,7 @@ def batch_sources(sources: Sequence[Ids]) -> tuple[Tensor, Tensor]:
 
 
 def batch_pairs(sources: Sequence[Ids], targets: Sequence[Ids], start: int = START) -> Batch:
-    """Pairs whose sides both end in END."""
+    """A batch of pairs whose sides both end in END."""
     source, source_mask = batch_sources(sources)
     labels, label_mask = batch_sources(targets)
     target = torch.cat((torch.full_like(labels[:, :1], start), labels[:, :-1]), dim=1)
@@ -109,7 +115,7 @@ def batch_pairs(sources: Sequence[Ids], targets: Sequence[Ids], start: int = STA
 
 
 def batches_of(pairs: Iterable[Pair], tokenizers: Tokenizers, rows: int) -> Iterator[Batch]:
-    """Pairs of texts as batches of so many rows, those of like length together."""
+    """Batches of `rows` pairs, with pairs of similar length together."""
     closing, specials = tokenizers.source.specials.end, tokenizers.target.specials
     ids = [
         (

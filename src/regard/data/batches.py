@@ -1,4 +1,4 @@
-"""Which sentences share a batch: lengths alike on both sides, a budget of tokens, and an order that
+"""Batches of sentences with similar lengths on both sides, within a budget of tokens. Their order
 is a pure function of (seed, epoch), so any step of any epoch can be reached without replay.
 """
 
@@ -13,8 +13,8 @@ Indices = NDArray[np.int64]
 
 
 class Amounts(NamedTuple):
-    """What an epoch has a model do: tokens that are read and that are predicted, and among how
-    many others a token of each kind stands.
+    """The work of an epoch: how many tokens are only read (source) and predicted (target), and the
+    mean length of the sequence that a token of each kind is in.
     """
 
     source_tokens: float
@@ -54,9 +54,9 @@ class Batches:
     def _plan(self, epoch: int) -> list[Indices]:
         random = np.random.Generator(np.random.Philox(key=[self.seed, epoch]))
         longest = np.maximum(self.source_lengths, self.target_lengths)
-        # By the longer side, then by the difference: there and back again, so that where the longer
-        # side grows by one the neighbours are still alike. The jitter changes who sits beside whom.
-        # In place, since a corpus has millions of pairs.
+        # Sort by the longer side, then by the difference of the sides, rising and falling in turn:
+        # where the longer side grows by one, neighbours are still similar. The jitter shuffles
+        # pairs of equal lengths. All in place, since a corpus has millions of pairs.
         difference = random.random(len(longest), dtype=np.float32).astype(np.float64)
         difference *= 2
         difference += self.source_lengths
@@ -69,16 +69,16 @@ class Batches:
         return batches
 
     def padding(self, epoch: int = 0) -> float:
-        """The share of an epoch's table cells that hold padding."""
+        """The share of padding among the cells of an epoch's batches."""
         batches = self.epoch(epoch)
         return 1 - sum(map(self.tokens, batches)) / sum(map(self.cells, batches))
 
     def cells(self, rows: Indices) -> int:
-        """Of a batch's tables, padding included."""
+        """The number of cells in a batch's tables, padding included."""
         return len(rows) * int(self.source_lengths[rows].max() + self.target_lengths[rows].max())
 
     def lengths(self, rows: Indices) -> Indices:
-        """Tokens of each row, both sides together."""
+        """The number of tokens in each row, both sides together."""
         return self.source_lengths[rows].astype(np.int64) + self.target_lengths[rows]
 
     def tokens(self, rows: Indices) -> int:
@@ -89,7 +89,7 @@ class Batches:
         return int(self.target_lengths[rows].sum(dtype=np.int64))
 
     def amounts(self) -> Amounts:
-        """A token of a long sentence stands among more."""
+        """Lengths are means over tokens, so long sentences count more."""
         source, target = (
             lengths.astype(np.float64) for lengths in (self.source_lengths, self.target_lengths)
         )
@@ -102,7 +102,7 @@ class Batches:
 
 
 def cut(order: Indices, source: Lengths, target: Lengths, batch_tokens: int) -> list[Indices]:
-    """Cut an order into runs whose rows × longest side keep to the budget; one row always fits."""
+    """Cut an order into batches with rows × longest side within the budget; one row always fits."""
     longest = np.maximum(source[order], target[order])
     batches = []
     start = 0

@@ -1,9 +1,9 @@
-"""Vectors of pieces, from counting which of them stand near each other.
+"""Vectors of pieces, from counting which pieces occur near each other.
 
-A piece is known by the company it keeps: a table tells how much more often two pieces meet than
-chance would have it, and a singular value decomposition makes its rows short. Word2Vec approaches
-much the same (Levy and Goldberg 2014); how rare neighbours and small singular values are weighed is
-from Levy, Goldberg and Dagan (2015).
+A table holds how much more often two pieces co-occur than by chance (positive pointwise mutual
+information), and a singular value decomposition shortens its rows. Word2Vec computes nearly the
+same (Levy and Goldberg 2014); the weights of rare neighbours and of small singular values are from
+Levy, Goldberg and Dagan (2015).
 """
 
 from collections.abc import Iterator
@@ -16,11 +16,11 @@ from torch import Tensor
 
 from regard.data.stream import Stream
 
-# Of a longer text, so many slices from all over it tell enough.
+# Of a longer text, this many slices, spread evenly over it, are enough.
 SLICES, SLICE_TOKENS = 50, 1_000_000
 # Rows have one column for each of the most frequent pieces, so that the table fits into memory.
 COLUMNS = 8000
-# Rare neighbours tell less than their counts say.
+# The counts of neighbours are raised to this power, so that rare ones get less weight.
 SMOOTHING = 0.75
 
 
@@ -32,7 +32,7 @@ class CooccurrenceVectors(NamedTuple):
 def cooccurrence_vectors(
     stream: Stream, vocabulary: int, width: int, window: int
 ) -> CooccurrenceVectors:
-    """Vectors of every piece from its neighbours up to `window` tokens away."""
+    """A vector for every piece, from its neighbours up to `window` tokens away."""
     occurrences = torch.zeros(vocabulary, dtype=torch.int64)
     for part in slices_of(stream):
         occurrences += part.bincount(minlength=vocabulary)
@@ -50,7 +50,7 @@ def cooccurrence_vectors(
 
 
 def slices_of(stream: Stream) -> Iterator[Tensor]:
-    """The whole text, or slices that are evenly far from each other."""
+    """Slices that cover the whole text or, if it is long, are spread evenly over it."""
     last = len(stream) - SLICE_TOKENS
     if last < (SLICES - 1) * SLICE_TOKENS:
         starts = np.arange(0, len(stream), SLICE_TOKENS)
@@ -61,17 +61,17 @@ def slices_of(stream: Stream) -> Iterator[Tensor]:
 
 
 def ppmi_vectors(table: Tensor, width: int) -> Tensor:
-    """Positive pointwise mutual information of counts [V, C], as rows [V, min(V, C, width)] of
-    length one, without what all pieces have in common. The table is used up.
+    """Positive pointwise mutual information of counts [V, C], shortened to rows of length one,
+    [V, min(V, C, width)], with the mean row subtracted. The table is overwritten.
     """
     pieces, neighbours = table.sum(1, keepdim=True), table.sum(0).pow_(SMOOTHING)
-    met = pieces.flatten() > 0
+    occurs = pieces.flatten() > 0
     table.log_().sub_(pieces.log()).sub_((neighbours / neighbours.sum()).log())
     table.nan_to_num_(0.0, posinf=0.0, neginf=0.0).clamp_(min=0.0)
     width = min(width, *table.shape)
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(1)  # the decomposition is approached from a random start
+        torch.manual_seed(1)  # the decomposition starts from random vectors
         left, values, _ = torch.svd_lowrank(table, min(width + 32, *table.shape), niter=3)
     rows = (left * values.sqrt())[:, :width]
-    rows = torch.where(met[:, None], rows - rows[met].mean(0), 0.0)
+    rows = torch.where(occurs[:, None], rows - rows[occurs].mean(0), 0.0)
     return F.normalize(rows, dim=1)

@@ -23,7 +23,7 @@ from typing import BinaryIO
 from regard.errors import DataError
 
 LONGEST_LINE_BYTES = 16_000_000
-# Text shrinks three to ten times; a file that grows more than this is not text worth reading.
+# Compression makes text three to ten times smaller; a file that grows more is not ordinary text.
 LARGEST_GZIP_RATIO = 100
 SMALLEST_SUSPECT_BYTES = 8_000_000
 
@@ -58,7 +58,7 @@ def read_pairs(paths: Sequence[Path], languages: tuple[str, str] | None = None) 
 
 
 def check_files(paths: Sequence[Path]) -> None:
-    """Find what can be found without reading: missing, unreadable, empty or unfitting files."""
+    """Find the errors that show without reading: missing, unreadable, empty or unsuitable files."""
     if len(paths) not in (1, 2):
         raise DataError(
             f"{len(paths)} data files are given, but pairs come from two files of plain text,"
@@ -81,7 +81,7 @@ def check_files(paths: Sequence[Path]) -> None:
 
 
 def language_codes(paths: Sequence[Path]) -> tuple[str, str] | None:
-    """The languages that file names tell: train.en and train.de, or corpus.en-de.tsv."""
+    """The languages in the names of files: train.en and train.de, or corpus.en-de.tsv."""
     stems = [re.sub(r"(\.(txt|tsv|jsonl))?(\.gz)?$", "", path.name) for path in paths]
     if len(stems) == 2:
         found = [match[1] for stem in stems if (match := _ONE_CODE.search(stem))]
@@ -94,14 +94,14 @@ def language_codes(paths: Sequence[Path]) -> tuple[str, str] | None:
 
 
 def held_out(source: str, seed: int, share: float) -> bool:
-    """Whether a sentence belongs to the held-out share: the same answer for the same sentence."""
+    """Whether a sentence belongs to the held-out share; the answer is always the same for it."""
     text = f"{seed}:{source}".encode("utf-8", "surrogatepass")
     digest = hashlib.blake2b(text, digest_size=8).digest()
     return int.from_bytes(digest, "big") < share * 2**64
 
 
 def kind_of(path: Path) -> str:
-    """The suffix that tells what a file holds, whether it is packed or not."""
+    """The suffix that says what a file holds, without that of a compression."""
     return Path(path.name.removesuffix(".gz").removesuffix(".bz2")).suffix
 
 
@@ -147,7 +147,7 @@ def _unreadable(path: Path, error: OSError) -> DataError:
 
 
 def _raw_lines(path: Path) -> Generator[bytes]:
-    """Lines as bytes, without line end or byte order mark; memory for one line only."""
+    """Lines as bytes, without line end or byte order mark. Only one line is in memory at a time."""
     number, size = 0, 0
     zipped = path.suffix in (".gz", ".bz2")
     try:

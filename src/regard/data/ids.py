@@ -1,8 +1,8 @@
-"""Encoded pairs in files that are read as they are asked for: a corpus may be larger than memory.
+"""Encoded pairs in files that are read on demand, so a corpus may be larger than memory.
 
 name.ids    every pair's source ids, then its target ids, each closed by END
 name.index  for each pair: where its ids begin, and the two lengths
-name.json   counts, types, tokenizers and digests; written last, so that it vouches for the others
+name.json   counts, types, tokenizers and digests; written last: if it exists, the others do
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def write_ids(
     max_length: int,
     max_ratio: float,
 ) -> FilterReport:
-    """Encode the pairs a chunk at a time and keep what the filter lets through.
+    """Encode the pairs chunk by chunk and keep those that pass the filter.
 
     The files appear under their names only when all of them are complete and enough was kept.
     """
@@ -91,9 +91,7 @@ def write_ids(
 
 @dataclass(frozen=True)
 class IdPairs:
-    """Encoded pairs, read from disk as they are asked for. Lengths count END; decoders begin with
-    `start`.
-    """
+    """Encoded pairs, read from disk on demand. Lengths count END; decoders begin with `start`."""
 
     source_tokenizer: str
     target_tokenizer: str
@@ -111,7 +109,7 @@ class IdPairs:
         except OSError as error:
             raise RunError(
                 f"{header_path}: the encoded text cannot be read ({error.strerror});"
-                " start the run again to encode it anew"
+                " start the run again to encode it"
             ) from None
         facts = _checked_header(content, header_path)
         index = mapped(folder / f"{name}.index", _INDEX, facts["pairs"])

@@ -1,7 +1,7 @@
 """Labelled units as ids in memory-mapped files.
 
 name.ids     the pieces of every text
-name.sizes   how many of them each unit has
+name.sizes   how many pieces each unit has
 name.labels  the number of each unit's label
 name.pieces, name.units   how many pieces and units each text has
 name.json    counts, digests, the tokenizer and the labels
@@ -61,7 +61,9 @@ class Row:
 
 
 def batch_rows(rows: Sequence[Row], specials: Specials, whole_text: bool) -> LabelBatch:
-    """Start and end go around every text. They belong to it where it is one unit."""
+    """A batch in which every text is between a start and an end token. If the whole text is one
+    unit, these belong to it.
+    """
     tokens = [[specials.start, *row.pieces, specials.end] for row in rows]
     outside = 0 if whole_text else NONE
     units = [[outside, *np.repeat(np.arange(len(row.sizes)), row.sizes), outside] for row in rows]
@@ -80,7 +82,7 @@ def encode(
     texts: Sequence[Sequence[str]], tokenizer: Tokenizer, max_length: int, whole_text: bool
 ) -> Iterator[tuple[int, int, Row]]:
     """Rows of at most `max_length` tokens, start and end included, each with the number of its text
-    and of its first unit. A text that is one unit is cut; a sentence goes on in further rows.
+    and of its first unit. A text that is one unit is cut; a sentence continues in further rows.
     """
     room = max_length - 2
     units = [
@@ -92,7 +94,7 @@ def encode(
         row: list[list[int]] = []
         first = 0
         for at, unit in enumerate(islice(pieces, len(text))):
-            # What has no pieces, being made of invisible characters, still has a label.
+            # A unit of invisible characters has no pieces, but it still has a label.
             unit = unit[:room] or [tokenizer.specials.end if unknown is None else unknown]
             if sum(map(len, row)) + len(unit) > room:
                 yield number, first, joined(row)
@@ -153,7 +155,7 @@ def write_labelled(
 
 @dataclass(frozen=True)
 class LabelledIds:
-    """Labelled texts, read from disk as they are asked for."""
+    """Labelled texts, read from disk on demand."""
 
     tokenizer: str
     labels: list[str]
@@ -196,7 +198,7 @@ class LabelledIds:
 
     @property
     def lengths(self) -> Lengths:
-        """Tokens of each text, start and end included."""
+        """The number of tokens in each text, start and end included."""
         return np.asarray(self.parts["pieces"]) + 2
 
     @property

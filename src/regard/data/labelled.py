@@ -19,7 +19,9 @@ DOCUMENT_START = "-DOCSTART-"
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """Units with a label each: a text alone, or the words of a sentence; and where they were."""
+    """Units with a label each, a whole text or the words of a sentence, and the place where they
+    were read.
+    """
 
     units: tuple[str, ...]
     labels: tuple[str, ...]
@@ -70,13 +72,13 @@ def column_names(columns: Sequence[str]) -> list[str]:
 
 
 def text_column(columns: Sequence[str]) -> int | None:
-    """Where the text stands, if a table's first line names its columns."""
+    """The column of the text, if a table's first line names its columns."""
     names = column_names(columns)
     return next((names.index(name) for name in TEXT_COLUMNS if name in names), None)
 
 
 def _header(columns: list[str], label: str | int, place: str) -> tuple[int, int] | None:
-    """Where label and text stand, if the first line names its columns."""
+    """The columns of label and text, if the first line names its columns."""
     text = text_column(columns)
     if text is None:
         return None
@@ -93,7 +95,7 @@ def _header(columns: list[str], label: str | int, place: str) -> tuple[int, int]
 
 
 def _numbers(columns: list[str], label: str | int, place: str) -> tuple[int, int]:
-    """Where they stand if nothing is named: the label first, the text last."""
+    """The columns of label and text if no line names them: the label first, the text last."""
     if len(columns) < 2:
         raise DataError(f"{place}: no tab, so only one column; write label, tab, text on each line")
     if isinstance(label, str) and label:
@@ -143,20 +145,20 @@ def _shown(value: Any) -> str:
 
 
 def read_tagged(paths: Sequence[Path], label: str | int = "") -> Iterator[Labelled]:
-    """Sentences from CoNLL files (a word a line with its labels in columns, an empty line between
-    sentences) and from CoNLL-U files; each may be a .gz or .bz2. `label` is the number of a column,
-    or its name in CoNLL-U; the last column is meant, or UPOS, if it is not given.
+    """Sentences from CoNLL files (one word per line with its labels in columns, an empty line
+    between sentences) and from CoNLL-U files; each may be a .gz or .bz2. `label` is the number of a
+    column, or its name in CoNLL-U; the default is the last column, or UPOS in CoNLL-U.
     """
     for path in paths:
         check_file(path)
     for path in paths:
         words: list[str] = []
         labels: list[str] = []
-        begun, count = "", 0
+        first_place, count = "", 0
         for line, place in lines(path):
             if not line.strip():
                 if words:
-                    yield Labelled(tuple(words), tuple(labels), begun)
+                    yield Labelled(tuple(words), tuple(labels), first_place)
                 words, labels = [], []
                 continue
             columns = line.split("\t") if "\t" in line else line.split()
@@ -168,11 +170,11 @@ def read_tagged(paths: Sequence[Path], label: str | int = "") -> Iterator[Labell
                         f"{place}: {len(columns)} columns, the first word has {count}; write as "
                         "many for each, or train with data.label set to the labels' number"
                     )
-                begun = begun if words else place
+                first_place = first_place if words else place
                 words.append(found[0])
                 labels.append(found[1])
         if words:
-            yield Labelled(tuple(words), tuple(labels), begun)
+            yield Labelled(tuple(words), tuple(labels), first_place)
 
 
 def _word(columns: list[str], conllu: bool, label: str | int, place: str) -> tuple[str, str] | None:

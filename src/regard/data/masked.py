@@ -1,7 +1,7 @@
 """Windows of running text with some tokens hidden, for a masked language model.
 
-What is hidden is drawn from PyTorch's generator, which training seeds anew for each batch from
-(seed, update, batch): a pure function, like dropout.
+The hidden tokens are drawn from PyTorch's generator, which training seeds for each batch with
+(seed, update, batch). So they are a pure function of these numbers, as dropout is.
 """
 
 from dataclasses import dataclass
@@ -15,13 +15,13 @@ from regard.data.batches import Indices
 from regard.data.stream import Stream
 from regard.text.tokenizer import Specials, Tokenizer
 
-# Of what is hidden, so much becomes the mask, and so much more another token (Devlin et al., §3.1).
+# The shares of hidden tokens that become the mask and another token (Devlin et al., §3.1).
 MASKED, REPLACED = 0.8, 0.1
 
 
 @dataclass(frozen=True)
 class MaskedBatch:
-    """Texts in which tokens are hidden: where, and what they were."""
+    """Texts with hidden tokens, the places of these, and which tokens they were."""
 
     tokens: Tensor  # [B, T]
     mask: Tensor  # [B, T], True at real tokens
@@ -49,12 +49,12 @@ class MaskedBatch:
 
 @dataclass(frozen=True)
 class Masking:
-    """Which tokens are hidden, and behind what."""
+    """Which tokens are hidden, and what replaces them."""
 
     specials: Specials
     vocabulary: int
     share: float
-    begins_word: NDArray[np.bool_] | None  # of each piece, where whole words are hidden
+    begins_word: NDArray[np.bool_] | None  # for each piece, if whole words are hidden
 
     @classmethod
     def of(cls, tokenizer: Tokenizer, share: float, whole_words: bool) -> "Masking":
@@ -63,16 +63,18 @@ class Masking:
         return cls(tokenizer.specials, len(tokenizer), share, begins)
 
     def count(self, length: int) -> int:
-        """How many of so many tokens are hidden: always the same number, so that every process
-        knows how many there are in an update.
+        """How many of `length` tokens are hidden. It is always the same number, so that every
+        process knows how many there are in an update.
         """
         return max(1, round(self.share * length))
 
     def hide(self, tokens: Tensor, count: int) -> tuple[Tensor, Tensor, Tensor]:
-        """[B, T] → tokens with `count` of each row hidden; where [B, K], and what was there."""
+        """[B, T] → the tokens with K = `count` of each row hidden, their places [B, K], and which
+        tokens were there [B, K].
+        """
         ids = torch.tensor([index for index in self.specials if index is not None])
         special = torch.isin(tokens, ids)
-        # Special pieces come last in the draw, and so does nothing else.
+        # Special pieces come last in the order.
         order = (self.keys(tokens) + 2.0 * special).argsort(1)
         places = order[:, :count].sort(1).values
         labels = tokens.gather(1, places)
@@ -87,8 +89,8 @@ class Masking:
         return tokens.scatter(1, places, shown), places, labels
 
     def keys(self, tokens: Tensor) -> Tensor:
-        """[B, T] numbers in [0, 1) whose order is the order of hiding. Pieces of a word have the
-        same key where words are hidden as a whole; only the last one hidden may be cut.
+        """Numbers [B, T] in [0, 1); tokens are hidden in their order. If whole words are hidden,
+        the pieces of a word have the same key; only the last hidden word may be cut.
         """
         drawn = torch.rand(tokens.shape)
         if self.begins_word is None:
@@ -101,12 +103,13 @@ class Masking:
 
 @dataclass(frozen=True)
 class MaskedExamples:
-    """Windows between a start and an end; or pairs of windows with an end after each, of which the
-    second follows the first in one half and comes from anywhere in the other.
+    """Windows between a start and an end token; or pairs of windows with an end after each. The
+    second window of a pair follows the first in half of the pairs; in the others it comes from
+    anywhere.
     """
 
     stream: Stream
-    content: int  # tokens of a window, without what goes around it
+    content: int  # tokens of a window, without start and end
     masking: Masking
     in_pairs: bool = False
 
@@ -133,7 +136,9 @@ class MaskedExamples:
         )
 
     def with_second(self, tokens: Tensor, first: int) -> tuple[list[Tensor], Tensor]:
-        """Both halves of each row, the second exchanged in about half of them."""
+        """Both halves of each row, with the second replaced in about half of the rows; and whether
+        it is the original, [B].
+        """
         second = tokens[:, first:]
         starts = torch.randint(0, max(1, len(self.stream) - second.size(1)), (len(tokens),))
         others = np.stack([self.stream.window(start, second.size(1)) for start in starts.tolist()])

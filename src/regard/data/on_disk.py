@@ -1,4 +1,4 @@
-"""Files of numbers that are whole or not there, and are read by mapping them into memory."""
+"""Files of numbers that exist only when complete, and are read by mapping them into memory."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ class NewFile:
 def damaged(path: Path, why: str) -> RunError:
     return RunError(
         f"{path}: damaged ({why}); delete the folder {path.parent} and start the run again "
-        "to encode the text anew"
+        "to encode the text"
     )
 
 
 class IdFile:
-    """A file of ids that stays open. It is not mapped: all of it would be met in random order, and
-    count as memory of the process.
+    """A file of ids that stays open. It is not mapped: it is read in random order, so in time all
+    of it would count as memory of the process.
     """
 
     def __init__(self, path: Path, dtype: np.dtype[Any], count: int) -> None:
@@ -96,7 +96,9 @@ def check_size(path: Path, dtype: np.dtype[Any], count: int) -> None:
 
 
 def check_content(path: Path, expected: str) -> None:
-    """A gigabyte takes a second or two, once a start; a flipped bit would train for days."""
+    """Compare a file with its digest. A gigabyte takes a second or two at each start; without the
+    check a run could train for days on a damaged file.
+    """
     try:
         with path.open("rb") as file:
             found = hashlib.file_digest(file, "sha256").hexdigest()
@@ -108,7 +110,7 @@ def check_content(path: Path, expected: str) -> None:
 
 @dataclass(frozen=True)
 class Arrays:
-    """Arrays in files of their own, and what name.json says of them beside."""
+    """Arrays, each from a file of its own, and the facts about them in name.json."""
 
     facts: dict[str, Any]
     fingerprint: str
@@ -122,8 +124,8 @@ def write_arrays(
     chunks: Iterable[Mapping[str, npt.NDArray[Any]]],
     facts: Callable[[], Mapping[str, Any]],
 ) -> None:
-    """Each part of the chunks to a file name.part; `facts` are asked for when all is written, and
-    may refuse it by raising.
+    """Write each part of the chunks to a file name.part. `facts` is called when all is written, and
+    may raise an error to refuse it.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -163,7 +165,7 @@ def open_arrays(folder: Path, name: str, parts: Iterable[str]) -> Arrays:
     except OSError as error:
         raise RunError(
             f"{path}: the encoded text cannot be read ({error.strerror});"
-            " start the run again to encode it anew"
+            " start the run again to encode it"
         ) from None
     except (ValueError, RecursionError):
         raise damaged(path, "not valid JSON") from None

@@ -1,4 +1,4 @@
-"""Which pairs to learn from, and an account of those that were dropped."""
+"""Which pairs to learn from, and a report on the pairs that were dropped."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LARGEST_DROPPED_SHARE = 1 / 3
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """How many pairs were dropped for one reason, and where the first of them are."""
+    """How many pairs were dropped for one reason, and the places of the first ones."""
 
     reason: str
     count: int
@@ -30,7 +30,7 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True)
 class FilterReport:
-    """What became of a corpus."""
+    """How many pairs of a corpus were kept, and why the others were dropped."""
 
     total: int
     kept: int
@@ -41,7 +41,7 @@ class FilterReport:
         return [kept, *(f"dropped: {entry}" for entry in self.dropped)]
 
     def check(self) -> None:
-        """Stop when so much was dropped that the data cannot be what its owner thinks it is."""
+        """Raise an error if so much was dropped that the data is probably not what it should be."""
         if self.total == 0:
             raise DataError("no pairs to learn from; give files with sentences")
         missing = self.total - self.kept
@@ -56,7 +56,9 @@ class FilterReport:
 
 @dataclass(slots=True)
 class PairFilter:
-    """Lengths are in pieces and count the end mark: no row of a batch exceeds `max_length`."""
+    """Decides which pairs to keep. Lengths are in pieces, END included, so no row of a batch is
+    longer than `max_length`.
+    """
 
     max_length: int
     max_ratio: float

@@ -27,8 +27,8 @@ CHUNK_CHARACTERS = 1_000_000
 def write_stream(
     texts: Iterable[str | None], tokenizer: Tokenizer, folder: Path, name: str
 ) -> None:
-    """Texts one after another, None where a document ends. A text should end where a line does, so
-    that no piece is cut.
+    """Encode texts one after another; None marks the end of a document. A text should end where a
+    line ends, so that no piece is cut.
     """
     characters, end = 0, tokenizer.specials.end
 
@@ -48,11 +48,11 @@ def write_stream(
 
 @dataclass(frozen=True)
 class Stream:
-    """Ids of running text, read from disk as they are asked for."""
+    """Ids of running text, read from disk on demand."""
 
     ids: npt.NDArray[Any]
     characters: int
-    tokenizer: str  # the fingerprint of the one that made it
+    tokenizer: str  # the fingerprint of the tokenizer that encoded it
 
     @classmethod
     def open(cls, folder: Path, name: str, *, backward: bool = False) -> Self:
@@ -72,11 +72,12 @@ class Stream:
 
 @dataclass
 class WindowBatches:
-    """Windows that follow each other through the text without a gap, in an order that is a pure
-    function of (seed, epoch). Each epoch begins a little later, so that the borders move.
+    """Batches of windows that cover the text without gaps, in an order that is a pure function of
+    (seed, epoch). Each epoch begins at another place, so that the borders of windows move.
 
-    Shuffled, or in lanes: then the text is cut into as many lanes as a batch has rows, and each
-    batch goes on in every lane where the last one stopped, so that what was read can be carried on.
+    The windows are shuffled or in lanes. In lanes, the text is cut into as many lanes as a batch
+    has rows, and each batch continues every lane where the previous batch stopped, so that a
+    recurrent model can carry its state on.
     """
 
     size: int  # ids in the text
@@ -84,14 +85,14 @@ class WindowBatches:
     batch_tokens: int
     seed: int
     in_lanes: bool = False
-    hidden: int = 0  # tokens of each window that are predicted, where it is not all of them
+    hidden: int = 0  # tokens of each window that are predicted; 0 means all
     _epoch: tuple[int, list[Indices]] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         check_size(self.size, self.context)
 
     def epoch(self, epoch: int) -> list[Indices]:
-        """The batches of an epoch, as the places where their windows begin."""
+        """The batches of an epoch: for each, the places where its windows begin."""
         if self._epoch is None or self._epoch[0] != epoch:
             self._epoch = (epoch, self._plan(epoch))
         return self._epoch[1]
@@ -107,7 +108,7 @@ class WindowBatches:
         return [starts[begin : begin + rows] for begin in range(0, len(starts), rows)]
 
     def padding(self) -> float:
-        """There is none."""
+        """The share of padding; there is none."""
         return 0.0
 
     def cells(self, rows: Indices) -> int:
@@ -135,7 +136,7 @@ def lanes(first: int, size: int, context: int, rows: int) -> list[Indices]:
     room = size - 1 - first
     rows = max(1, min(rows, room // (context + 1)))
     length = room // rows
-    # A lane stops short of the next one, so that no place is in two of them.
+    # A lane stops before the next one begins, so that no place is in two lanes.
     count = max(1, (length - 1) // context)
     starts = first + length * np.arange(rows, dtype=np.int64)
     return [starts + context * number for number in range(count)]
@@ -150,7 +151,7 @@ def check_size(size: int, context: int) -> None:
 
 
 class CarriedState:
-    """What a recurrent model knows at the places where it will go on: [P, d] for each."""
+    """The states of a recurrent model at the places where it will continue: [P, d] for each."""
 
     def __init__(self) -> None:
         self.states: dict[int, torch.Tensor] = {}
@@ -159,7 +160,7 @@ class CarriedState:
         self.states = {place: self.states[place] for place in places if place in self.states}
 
     def table(self, places: Sequence[int]) -> dict[str, torch.Tensor]:
-        """The states at these places as a checkpoint keeps them; nothing where none is known."""
+        """The known states at these places, as a checkpoint stores them; {} if there are none."""
         known = [place for place in places if place in self.states]
         if not known:
             return {}
@@ -176,7 +177,7 @@ class CarriedState:
 
 @dataclass(frozen=True)
 class TextExamples:
-    """Batches of windows; with a carried state, each knows what was read before it."""
+    """Batches of windows; with a carried state, each continues from what was read before it."""
 
     stream: Stream
     context: int

@@ -1,4 +1,4 @@
-"""Files of running text: lines as they are, and where a document ends."""
+"""Files of running text: lines as they are, and the ends of documents."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from regard.errors import DataError
 
 
 def read_documents(paths: Sequence[Path]) -> Iterator[str | None]:
-    """Lines with their ends, and None after each document. A file of plain text is one document, a
-    .jsonl holds one in each line, under "text", a .tsv one in each line's column of text; each may
-    be a .gz or .bz2.
+    """Lines with their line ends, and None after each document. A file of plain text is one
+    document. In a .jsonl each line is one, under "text"; in a .tsv each line is one, in the column
+    of text. Each file may be a .gz or .bz2.
     """
     for path in paths:
         check_file(path)
@@ -36,7 +36,7 @@ def read_documents(paths: Sequence[Path]) -> Iterator[str | None]:
 
 
 def column(path: Path) -> Iterator[str]:
-    """The texts of a table: the column that its first line names, or else the last one."""
+    """The texts of a table, from the column that its first line names, or else from the last."""
     at: int | None = None
     for number, (line, place) in enumerate(lines(path)):
         columns = line.split("\t")
@@ -66,7 +66,7 @@ def text_of(line: str, place: str) -> str:
 
 
 def paragraphs(texts: Iterator[str | None]) -> Iterator[str | None]:
-    """Lines that hold something, each a document of its own."""
+    """Lines that are not empty, each as a document of its own."""
     for text in texts:
         if text is not None and text.strip():
             yield text
@@ -78,7 +78,7 @@ def count_characters(texts: Iterable[str | None]) -> int:
 
 
 def up_to(texts: Iterable[str | None], place: int) -> Iterator[str | None]:
-    """The first so many characters, closed as a document."""
+    """The first `place` characters, closed as a document."""
     for text in texts:
         if text is None:
             yield None
@@ -92,7 +92,7 @@ def up_to(texts: Iterable[str | None], place: int) -> Iterator[str | None]:
 
 
 def after(texts: Iterable[str | None], place: int) -> Iterator[str | None]:
-    """All but the first so many characters."""
+    """The text after the first `place` characters."""
     for text in texts:
         if place <= 0:
             yield text

@@ -24,7 +24,9 @@ _BLOCK = 2**19
 
 @dataclass(frozen=True)
 class _Beams:
-    """The hypotheses alive, best first; score -inf where there are fewer than W."""
+    """The hypotheses that are alive, best first. Where there are fewer than W, the score is
+    -inf.
+    """
 
     sentences: Tensor  # [S], numbered as in the call
     limits: Tensor  # [S]
@@ -35,7 +37,9 @@ class _Beams:
 
 @dataclass(frozen=True)
 class _Candidates:
-    """The continuations of each sentence, best first, [S, 2K]; score -inf where there are fewer."""
+    """The continuations of each sentence, best first, [S, 2K]. Where there are fewer, the score is
+    -inf.
+    """
 
     scores: Tensor
     parents: Tensor  # which of the W rows is continued
@@ -60,8 +64,8 @@ def beam(
 
     `first` [sentences] are the tokens to begin with; `max_lengths` [sentences] limit the number of
     tokens, END counted. A score is the sum of log-probabilities divided by
-    length ** length_penalty, END counted in both. Filters see log-probabilities, and what they
-    leave is what counts. A sentence with fewer possible outputs than n_best gets fewer.
+    length ** length_penalty, END counted in both. Filters change the log-probabilities that scores
+    are made of. A sentence with fewer possible outputs than n_best gets fewer.
     """
     if not 1 <= n_best <= beam_size:
         raise ValueError(f"n_best must be from 1 to the beam size {beam_size}, got {n_best}")
@@ -75,7 +79,7 @@ def beam(
         alive = _alive(candidates, beam_size, end)
         remaining = _close(results, beams, candidates, alive, length_penalty, end)
         rows, beams = _advance(beams, alive, remaining)
-        if len(rows) and _moved(rows, len(tokens)):
+        if len(rows) and _needs_reordering(rows, len(tokens)):
             state = state.select(rows)
         tokens = beams.tokens[:, :, -1].flatten()
     ranked = (sorted(found, key=lambda each: (not each.finished, -each.score)) for found in results)
@@ -98,7 +102,7 @@ def _expand(
 ) -> _Candidates:
     """The `count` best continuations of each sentence.
 
-    The first step, or a small vocabulary, can have fewer: the rest are padding.
+    At the first step, or with a small vocabulary, there can be fewer; the rest is padding.
     """
     sentences, width = beams.scores.shape
     values, tokens = _best_tokens(beams, logits, count, filters)  # [S * W, up to count]
@@ -116,7 +120,7 @@ def _expand(
 
 
 def _padded(candidates: _Candidates, missing: int, end: int) -> _Candidates:
-    """Filled up with END of score -inf, which is never finished nor alive."""
+    """Add `missing` columns of END with score -inf, which never finish and are never alive."""
     return _Candidates(
         scores=pad(candidates.scores, (0, missing), value=NEVER),
         parents=pad(candidates.parents, (0, missing)),
@@ -166,13 +170,15 @@ def _close(
     length_penalty: float,
     end: int,
 ) -> Tensor | None:
-    """Add what finished to the results; the places of the sentences that go on, None for all."""
+    """Add finished hypotheses to the results. Returns the places of the sentences that continue, or
+    None if all do.
+    """
     beam_size, length = alive.scores.shape[1], beams.tokens.shape[2] + 1
     at_limit = (beams.limits == length)[:, None]
     closing = (candidates.tokens[:, :beam_size] == end) | at_limit
     closing &= candidates.scores[:, :beam_size] != NEVER
     over = at_limit | (alive.scores[:, :1] == NEVER)
-    marks = torch.cat((closing, over), 1).cpu()  # the one transfer a step
+    marks = torch.cat((closing, over), 1).cpu()  # the only transfer in a step
     if not marks.any():
         return None
     place, rank = marks[:, :-1].nonzero().to(beams.tokens.device).unbind(1)
@@ -213,7 +219,7 @@ def _hypotheses(
 
 
 def _advance(beams: _Beams, alive: _Candidates, remaining: Tensor | None) -> tuple[Tensor, _Beams]:
-    """The rows of the state that go on, and the beams they become."""
+    """The rows of the state that are continued, and the new beams."""
     count, width = beams.scores.shape
     places = torch.arange(count, device=alive.parents.device) if remaining is None else remaining
     rows = (places[:, None] * width + alive.parents[places]).flatten()
@@ -230,6 +236,6 @@ def _advance(beams: _Beams, alive: _Candidates, remaining: Tensor | None) -> tup
     )
 
 
-def _moved(rows: Tensor, before: int) -> bool:
-    """Whether the state needs a new order: often, with one sentence, every beam stays in place."""
+def _needs_reordering(rows: Tensor, before: int) -> bool:
+    """Whether the state needs a new order. With one sentence, often every beam stays in place."""
     return len(rows) != before or not torch.equal(rows, torch.arange(before, device=rows.device))

@@ -1,7 +1,7 @@
-"""What search needs from a model, and what it gives back.
+"""What search needs from a model, and what it returns.
 
-Whatever generates is a recurrent function: `step(tokens, state) -> (logits, state)`. Search never
-sees a model, only its step and its state.
+A model that generates is a recurrent function: `step(tokens, state) -> (logits, state)`. Search
+never sees a model, only its step and its state.
 """
 
 from collections.abc import Callable
@@ -16,16 +16,16 @@ from regard.decode.hypothesis import Hypothesis as Hypothesis
 class State(Protocol):
     """What a model remembers of the tokens so far, one row for each sequence.
 
-    A state is used once, by a step or by `select`, which may write into it.
+    Use a state only once: a step and `select` may write into it.
     """
 
     def select(self, rows: Tensor) -> Self:
-        """The state whose row i is row `rows[i]` of this one; a row may be named twice or never."""
+        """A state whose row i is row `rows[i]` of this one. A row may occur twice or not at all."""
 
 
 StateT = TypeVar("StateT", bound=State)
 
-# tokens [rows], state -> logits [rows, V], state. The logits are the caller's, to write into.
+# tokens [rows], state -> logits [rows, V], state. The caller may write into the logits.
 Step = Callable[[Tensor, StateT], tuple[Tensor, StateT]]
 
 
@@ -34,10 +34,10 @@ class Rows:
     """What each row has produced so far, and for which sentence."""
 
     tokens: Tensor  # [rows, T], without START
-    sentences: Tensor  # [rows], numbered as in the call, also after other sentences have left
+    sentences: Tensor  # [rows], numbered as in the call, even after other sentences have finished
 
 
-NEVER = float("-inf")  # the score of what cannot be
+NEVER = float("-inf")  # the score of what is impossible
 
 # scores [rows, V], rows -> scores [rows, V]. Scores are logits or log-probabilities; a filter
 # rescales them or sets -inf, and always leaves each row at least one possible token. It may write

@@ -1,7 +1,7 @@
 """Filters: functions that say which tokens may come next, or how sharply to choose.
 
-They run in the order given. Each one chooses among what the earlier ones left, and where that would
-leave a row with nothing it leaves the row as it was. So `forced_prefix` belongs first.
+They run in the order given. Each one chooses among the tokens that the earlier ones left. If that
+would leave a row without any token, the row stays as it was. So `forced_prefix` belongs first.
 
 R rows, V vocabulary, T tokens so far.
 """
@@ -15,14 +15,14 @@ from regard.decode.contract import NEVER, Filter, Rows
 
 
 def temperature(value: float) -> Filter:
-    """Divide the scores: below 1 is bolder, above 1 is more varied."""
+    """Divide the scores: below 1, likely tokens become likelier; above 1, outputs vary more."""
     if not value > 0:
         raise ValueError(f"temperature must be above 0, got {value}")
     return lambda scores, rows: scores / value
 
 
 def top_k(k: int) -> Filter:
-    """Keep the k best tokens, and those exactly as good as the last of them."""
+    """Keep the k best tokens, and those that tie with the last of them."""
     if k < 1:
         raise ValueError(f"top_k must be at least 1, got {k}")
 
@@ -36,7 +36,9 @@ def top_k(k: int) -> Filter:
 
 
 def top_p(p: float) -> Filter:
-    """Keep the fewest best tokens that together have at least probability p, and their equals."""
+    """Keep the fewest best tokens whose probabilities sum to at least p, and those that tie with
+    the last of them.
+    """
     if not 0 < p <= 1:
         raise ValueError(f"top_p must be above 0 and at most 1, got {p}")
 
@@ -56,14 +58,14 @@ def top_p(p: float) -> Filter:
 
 
 def forbid(ids: Sequence[int]) -> Filter:
-    """Never these tokens. It is part of every search, so it works in place."""
+    """Never choose these tokens. It is part of every search, so it works in place."""
     forbidden = torch.tensor(ids, dtype=torch.long)
 
     def keep(scores: Tensor, rows: Rows) -> Tensor:
         columns = forbidden.to(scores.device)
         before = scores.index_select(1, columns)
         scores.index_fill_(1, columns, NEVER)
-        # One token that is possible is enough: nearly always the last one is.
+        # One possible token is enough, and the last one nearly always is possible.
         if bool((scores[:, -1] == NEVER).any()):
             hopeless = scores.amax(-1, keepdim=True) == NEVER
             scores.index_copy_(1, columns, before.where(hopeless, NEVER))
@@ -73,7 +75,7 @@ def forbid(ids: Sequence[int]) -> Filter:
 
 
 def min_length(length: int, end: int) -> Filter:
-    """No END before this many tokens."""
+    """Allow no END before this many tokens."""
     forbid_end = forbid([end])
 
     def keep(scores: Tensor, rows: Rows) -> Tensor:
@@ -83,7 +85,7 @@ def min_length(length: int, end: int) -> Filter:
 
 
 def no_repeat_ngram(n: int) -> Filter:
-    """No n tokens in a row twice in one output. END is never produced before, so it stays."""
+    """Allow no n-gram twice in one output. END has never been produced before, so it stays."""
     if n < 1:
         raise ValueError(f"no_repeat_ngram must be at least 1, got {n}")
 

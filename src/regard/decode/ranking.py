@@ -1,4 +1,4 @@
-"""What both searches do with rows: rank their tokens, and close up when some have left."""
+"""What both searches do with rows: rank their tokens, and close the gaps when rows finish."""
 
 import torch
 from torch import Tensor
@@ -7,8 +7,9 @@ from torch import Tensor
 def best(scores: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """Like `scores.topk(count)`, in a fraction of the time on a CPU when the vocabulary is large.
 
-    Column j of eight stacked strips holds tokens j, j + strip, ...; the best `count` tokens are in
-    the `count` columns with the best maxima, and a column-wise maximum is a fast, even pass.
+    The vocabulary is stacked in eight strips, so that column j holds tokens j, j + strip, ... The
+    best `count` tokens are in the `count` columns with the best maxima, and a column-wise maximum
+    is a fast pass.
     """
     strip = scores.shape[1] // 8
     if strip <= max(count, 32):
@@ -24,8 +25,8 @@ def best(scores: Tensor, count: int) -> tuple[Tensor, Tensor]:
 
 
 def closed_up(staying: Tensor) -> Tensor:
-    """The places of what stays, [places] of bool -> [staying]: the last of them fill the gaps that
-    others leave, so that most stay where they are.
+    """The places of the rows that stay, [places] of bool -> [staying]. The last of them fill the
+    gaps, so that most rows keep their place.
     """
     count = int(staying.sum())
     places = torch.arange(count, device=staying.device)

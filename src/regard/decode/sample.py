@@ -1,7 +1,7 @@
-"""One token a step for each row: the likeliest, or one drawn at random.
+"""Sampling: at each step, each row gets the likeliest token or one drawn at random.
 
-A row's output depends on its own state, filters and seed, never on the rows beside it.
-R rows still going, V vocabulary, T tokens so far.
+A row's output depends on its own state, filters and seed, never on other rows.
+R unfinished rows, V vocabulary, T tokens so far.
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,11 +31,11 @@ def sample(
     filters: Sequence[Filter] = (),
     seeds: Sequence[int] | None = None,
 ) -> Iterator[Tensor]:
-    """Yield the next token of every row, [rows] a step, until all rows have ended.
+    """Yield the next token of every row, [rows] for each step, until all rows have ended.
 
-    A row that has produced END, or `max_lengths[row]` tokens with END counted, gives END from then
-    on. Without seeds the likeliest token is taken; with seeds, one for each row, tokens are drawn
-    from the filtered distribution.
+    After END, or after `max_lengths[row]` tokens with END counted, a row yields END only. Without
+    seeds the likeliest token is taken; with seeds, one for each row, tokens are drawn from the
+    filtered distribution.
     """
     for drawn in _draws(step, state, first, max_lengths, end, filters, seeds, scored=False):
         yield torch.full_like(first, end).index_copy(0, drawn.rows, drawn.tokens)
@@ -53,11 +53,11 @@ def collect(
     length_penalty: float = 1.0,
     scored: bool = True,
 ) -> list[Hypothesis]:
-    """What `sample` yields, gathered into one hypothesis a row.
+    """Collect what `sample` yields into one hypothesis for each row.
 
     The log-probabilities are the model's own, before any filter; the score is their sum divided by
-    length ** length_penalty, END counted in both. With `scored=False` the normalisation over the
-    vocabulary is saved: no log-probabilities, score 0.
+    length ** length_penalty, END counted in both. `scored=False` saves the normalisation over the
+    vocabulary: there are no log-probabilities, and the score is 0.
     """
     tokens: list[list[int]] = [[] for _ in first]
     log_probabilities: list[list[float]] = [[] for _ in first]
@@ -143,7 +143,7 @@ def _uniforms(seeds: Sequence[int], limits: Sequence[int]) -> Tensor:
 def _inverse(scores: Tensor, uniform: Tensor) -> Tensor:
     """The token at which the cumulative distribution passes `uniform`: [R, V], [R] -> [R]."""
     cumulative = scores.softmax(-1).cumsum(-1)
-    # A uniform is at most 1 - 2**-24, so the point stays below the total, rounding included, and
-    # right=True passes over what has probability 0.
+    # A uniform number is at most 1 - 2**-24, so the point stays below the total even when rounded,
+    # and right=True skips tokens of probability 0.
     point = uniform[:, None] * cumulative[:, -1:]
     return torch.searchsorted(cumulative, point, right=True)[:, 0]

@@ -1,4 +1,4 @@
-"""What looks for outputs: PyTorch itself, or another runtime over the same run."""
+"""Engines search for outputs: PyTorch itself, or another runtime for the same run."""
 
 from collections.abc import Callable, Sequence
 from typing import Literal, Protocol
@@ -6,9 +6,9 @@ from typing import Literal, Protocol
 from regard.decode.hypothesis import Hypothesis
 from regard.decode.search import Search
 
-# "auto" is CTranslate2 where it can answer, PyTorch where it cannot.
+# "auto" is CTranslate2 where it can do the search, otherwise PyTorch.
 EngineName = Literal["auto", "torch", "ctranslate2"]
-# Asked between steps whether to give up.
+# Called between steps; True means that the search should stop.
 Stopped = Callable[[], bool]
 
 
@@ -17,12 +17,12 @@ def never() -> bool:
 
 
 class Abandoned(Exception):
-    """A search was given up, since nobody waits for its outputs any more."""
+    """A search was stopped because nobody waits for its outputs any more."""
 
 
 class Engine(Protocol):
-    """An output begins with its prefix, which may be empty. Ids are without START and END. An
-    engine that can stop between two steps raises Abandoned when told to.
+    """Searches for outputs. An output begins with its prefix, which may be empty. Ids are without
+    START and END. An engine that can stop between two steps raises Abandoned when asked to stop.
     """
 
     def search(
@@ -32,7 +32,7 @@ class Engine(Protocol):
         search: Search,
         stopped: Stopped = never,
     ) -> list[list[Hypothesis]]:
-        """Hypotheses of each source, best first, in order."""
+        """The hypotheses of each source, best first; sources stay in their order."""
 
     def best(
         self,
@@ -41,4 +41,4 @@ class Engine(Protocol):
         search: Search,
         stopped: Stopped = never,
     ) -> list[list[int]]:
-        """The best output of each source and nothing else about it, which may be less work."""
+        """Only the best output of each source, which may be less work."""

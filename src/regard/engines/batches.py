@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 
 
 def batches_by_length(lengths: Sequence[int], pieces: int, most: int) -> Iterator[list[int]]:
-    """Rows of like length together, longest first: at most `most` of them, and at most `pieces`
-    pieces with padding.
+    """Batches of rows with similar lengths, longest first: at most `most` rows, and at most
+    `pieces` pieces including padding.
     """
     order = sorted(range(len(lengths)), key=lambda row: -lengths[row])
     start = 0

@@ -1,7 +1,7 @@
 """Runs as folders that Hugging Face's transformers loads, and such folders as runs.
 
-Only JSON and safetensors are read and written, and SentencePiece's files read; nothing is fetched
-and nothing in a folder runs.
+Only JSON and safetensors are read and written, and SentencePiece's files are read. Nothing is
+downloaded, and no code in a folder is run.
 """
 
 import errno
@@ -37,9 +37,9 @@ TASKS = {
 
 
 def export_run(folder: Path, out: Path) -> None:
-    """Write the run in `folder` to `out`, which must not exist or be empty: all of it or nothing.
+    """Write the run in `folder` to `out`, completely or not at all; `out` must be new or empty.
 
-    Raises OSError where it cannot be written.
+    Raises OSError if it cannot be written.
     """
     run = Run.open(folder)
     recipe, tokenizers = run.recipe(), run.tokenizers()
@@ -76,14 +76,14 @@ def export_run(folder: Path, out: Path) -> None:
 
 
 def positions(model: Any, count: int) -> dict[str, Tensor]:
-    """Tables that follow from a formula; Pegasus misses them aloud where a file leaves them out."""
+    """Tables of positions, which follow from a formula; without them Pegasus prints a warning."""
     table = model.positions(0, count, torch.empty(0))[:, stream_order(model.config)]
     sides = ("encoder", "decoder")
     return {f"model.{side}.embed_positions.weight": table.clone() for side in sides}
 
 
 def configuration(recipe: Recipe, tokenizers: Tokenizers) -> dict[str, Any]:
-    """config.json"""
+    """The contents of config.json."""
     model, specials = recipe.model, tokenizers.target.specials
     match model.kind:
         case "transformer":
@@ -99,7 +99,7 @@ def configuration(recipe: Recipe, tokenizers: Tokenizers) -> dict[str, Any]:
 
 
 def generation(recipe: Recipe, tokenizers: Tokenizers) -> dict[str, Any]:
-    """generation_config.json: search as the run does."""
+    """The contents of generation_config.json: search as the run does."""
     specials = tokenizers.target.specials
     shared = {"pad_token_id": specials.pad, "eos_token_id": specials.end}
     if recipe.model.kind != "transformer":
@@ -131,7 +131,7 @@ Exported by regard {version("regard")} from the run {run} for {recipe.task}:
 
 
 def import_run(folder: Path, out: Path) -> Recipe:
-    """Make a run of what transformers saved in `folder`."""
+    """Make a run from what transformers saved in `folder`."""
     config = read_json(folder / "config.json")
     family = config.get("model_type")
     if family not in TASKS:
@@ -166,7 +166,7 @@ def import_run(folder: Path, out: Path) -> Recipe:
         run.save_recipe(recipe)
         run.save_tokenizers(tokenizers)
         run.save_model(ours, step=0)
-        # Which refuses what does not fit together.
+        # Building the model refuses settings that do not fit together.
         run.network(len(tokenizers.source), len(tokenizers.target))
         parameters = sum(tensor.numel() for tensor in ours.values())
         facts = {"task": recipe.task, "imported_from": str(folder), "parameters": parameters}
@@ -178,30 +178,32 @@ def import_run(folder: Path, out: Path) -> Recipe:
 
 
 def reading(folder: Path, settings: Settings, model: Mapping[str, Any]) -> dict[str, Any]:
-    """What [data] can say: how much the model reads at a time, and in which languages."""
+    """The [data] section: how much the model reads at a time, and its languages."""
     if TASKS[settings.values["model_type"]] != "translation":
         return {"context": model["max_positions"], "max_length": model["max_positions"]}
     limits: dict[str, Any] = {
         "max_length": min(512, settings.whole("max_position_embeddings", 1024))
     }
-    told = optional_json(folder / "tokenizer_config.json")
-    languages = [told.get("source_lang"), told.get("target_lang")]
+    found = optional_json(folder / "tokenizer_config.json")
+    languages = [found.get("source_lang"), found.get("target_lang")]
     if all(isinstance(code, str) and code for code in languages):
         limits["languages"] = languages
     return limits
 
 
 def searching(folder: Path, settings: Settings) -> dict[str, Any]:
-    """[decode], as far as the model says how it wants to be searched."""
-    told = {**settings.values, **optional_json(folder / "generation_config.json")}
+    """The [decode] section, as far as the model's files contain search settings."""
+    given = {**settings.values, **optional_json(folder / "generation_config.json")}
     names = {"beam_size": "num_beams", "length_penalty": "length_penalty"}
-    return {ours: told[theirs] for ours, theirs in names.items() if told.get(theirs) is not None}
+    return {ours: given[theirs] for ours, theirs in names.items() if given.get(theirs) is not None}
 
 
 def with_known_pieces(
     tensors: dict[str, Tensor], tokenizers: Tokenizers, folder: Path
 ) -> dict[str, Tensor]:
-    """Vocabularies are often filled up to a round number; rows that no piece has are left out."""
+    """The tensors without rows that belong to no piece: vocabularies are often filled up to a round
+    number.
+    """
     sizes = {
         "source_embedding.weight": len(tokenizers.source),
         "target_embedding.weight": len(tokenizers.target),

@@ -1,4 +1,4 @@
-"""Search with PyTorch, on whatever device the model is."""
+"""Search with PyTorch, on the device of the model."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
-# Source pieces, padding included, that are translated together for each hypothesis of the beam.
+# The most source pieces in a batch, padding included, counted once per hypothesis of the beam.
 BATCH_PIECES = 8192
-# Sentences, and hypotheses of all of them, that are translated together.
+# The most sentences in a batch, and the most hypotheses of all its sentences.
 BATCH_SENTENCES, BATCH_HYPOTHESES = 256, 512
-# Fewer sentences than these are not shared among cores.
+# Fewer sentences than this are not divided among cores.
 FEW_SENTENCES = 32
 OURS = Specials()
 
 
 class Native:
-    """The engine that is always there."""
+    """The engine that is always available."""
 
     def __init__(self, model: "Model", specials: Specials = OURS) -> None:
         self.model = model
@@ -63,12 +63,12 @@ class Native:
     def watched(
         self, source: list[int], prefix: list[int], search: Search, watch: Filter
     ) -> list[Hypothesis]:
-        """The outputs of one source by beam search, each step of which is shown to `watch`."""
+        """The outputs of one source by beam search; `watch` sees each step."""
         return self._search_batch([source], [prefix], search, never, scored=True, watch=watch)[0]
 
     def max_length(self, source: list[int], prefix: list[int], search: Search) -> int:
-        """The most tokens of an output, END counted. It follows from its own source, so that no
-        sentence depends on its neighbours.
+        """The most tokens that an output may have, END counted. It depends only on its own source,
+        so that no sentence depends on others in its batch.
         """
         by_ratio = int(search.max_length_ratio * (len(source) + 1)) + 20
         return min(self.model.longest, len(prefix) + by_ratio)
@@ -81,7 +81,7 @@ class Native:
         stopped: Stopped,
         scored: bool,
     ) -> list[list[Hypothesis]]:
-        """Searched in batches of like length, given in order."""
+        """Search in batches of similar length; results are in the order of the sources."""
 
         def search_rows(rows: list[int]) -> list[list[Hypothesis]]:
             return self._search_batch(
@@ -93,7 +93,7 @@ class Native:
             )
 
         copies = search.beam_size if search.temperature is None else search.n_best
-        # Each core has two batches at least, so that the long ones are no core's alone.
+        # Each core gets at least two batches, so that no core gets all the long ones.
         share = math.ceil(len(sources) / (2 * torch.get_num_threads()))
         most = min(BATCH_SENTENCES, max(FEW_SENTENCES, share), max(1, BATCH_HYPOTHESES // copies))
         lengths = [len(each) + 1 for each in sources]
@@ -123,7 +123,7 @@ class Native:
         source, mask = batch_sources([np.array([*each, self.specials.end]) for each in sources])
         source, mask = source.to(device), mask.to(device)
         copies = 1 if search.temperature is None else search.n_best
-        step = stoppable(self.model.step, stopped)  # each model has a state of its own
+        step = stoppable(self.model.step, stopped)  # the type of the state depends on the model
         state: Any = self.model.start(source, mask)
         limits = [
             self.max_length(ids, prefix, search)
@@ -152,7 +152,7 @@ class Native:
                 end=self.specials.end,
                 filters=chosen,
             )
-        greedy = search.temperature is None  # what a beam of one would find, for less
+        greedy = search.temperature is None  # the result of a beam of one, with less work
         drawn = collect(
             step,
             state,
@@ -169,7 +169,7 @@ class Native:
 
 
 def stoppable(step: Step[Any], stopped: Stopped) -> Step[Any]:
-    """Steps as long as nobody says stop."""
+    """A step function that raises Abandoned once `stopped` says so."""
 
     def unless_stopped(tokens: Tensor, state: Any) -> tuple[Tensor, Any]:
         if stopped():
@@ -180,8 +180,8 @@ def stoppable(step: Step[Any], stopped: Stopped) -> Step[Any]:
 
 
 def side_by_side(work: Callable[[Task], Result], tasks: Sequence[Task]) -> list[Result]:
-    """The work on each task, in order: a task for each core, since the products of one sentence's
-    next tokens are too small to be shared among cores.
+    """The results of all tasks, in order. Each core works on a task of its own, since the matrix
+    products of one step are too small to be divided among cores.
     """
     cores = torch.get_num_threads()
     workers = min(cores, len(tasks))
@@ -192,4 +192,4 @@ def side_by_side(work: Callable[[Task], Result], tasks: Sequence[Task]) -> list[
         try:
             return list(pool.map(work, tasks))
         finally:
-            torch.set_num_threads(cores)  # what a worker sets is also set for threads to come
+            torch.set_num_threads(cores)  # what a worker sets also applies to later threads

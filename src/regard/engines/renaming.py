@@ -1,7 +1,7 @@
 """Weights under Hugging Face's names: Marian, Pegasus, GPT-2 and BERT.
 
-One table a model says where each of our tensors goes. It is read in both directions, so what is
-written there comes back the same, bit for bit.
+A table for each model says where each of our tensors goes. It is used in both directions, so an
+exported model comes back the same, bit for bit.
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,9 +24,9 @@ class Entry:
     """Where one of our tensors is in their file."""
 
     ours: str
-    theirs: tuple[str, ...]  # several: parts of ours, one below the other
+    theirs: tuple[str, ...]  # if several, they are parts of ours, one below the other
     stream: int | None = None  # which axis of ours is as wide as the model
-    turned: bool = False  # theirs has rows for columns
+    transposed: bool = False  # theirs is the transpose of ours
     upside_down: bool = False  # theirs has the last row first
     as_table: bool = False  # theirs is a table of one row
 
@@ -38,7 +38,7 @@ def affine(ours: str, theirs: str, stream: int | None = 0) -> Iterator[Entry]:
 
 
 def attention(ours: str, theirs: str, parts: str, out: str) -> Iterator[Entry]:
-    """We project queries, keys and values in one product, they in three: `parts` is split."""
+    """Our one projection of queries, keys and values, and their three, named by `parts`."""
     names = [f"{theirs}.{part}" for part in parts.split()]
     for kind, stream in (("weight", 1), ("bias", None)):
         joined = tuple(f"{name}.{kind}" for name in names)
@@ -47,7 +47,7 @@ def attention(ours: str, theirs: str, parts: str, out: str) -> Iterator[Entry]:
 
 
 def marian_entries(config: "TransformerConfig") -> Iterator[Entry]:
-    """Also Pegasus, which is Marian with the norms before the layers."""
+    """The entries of Marian, and of Pegasus, which is Marian with the norms before the layers."""
     if config.tied_embeddings == "all":
         yield Entry("target_embedding.weight", ("model.shared.weight",), 1)
     else:
@@ -90,7 +90,7 @@ def gpt2_entries(config: "GPTConfig") -> Iterator[Entry]:
             "feed_forward.inner": "mlp.c_fc",
             "feed_forward.outer": "mlp.c_proj",
         }.items():
-            yield Entry(f"{ours}.{mine}.weight", (f"{theirs}.{name}.weight",), turned=True)
+            yield Entry(f"{ours}.{mine}.weight", (f"{theirs}.{name}.weight",), transposed=True)
             yield Entry(f"{ours}.{mine}.bias", (f"{theirs}.{name}.bias",))
 
 
@@ -111,7 +111,7 @@ def bert_entries(config: "BertConfig") -> Iterator[Entry]:
     if config.pooler:
         yield from affine("pooler", "bert.pooler.dense")
     if config.next_sentence:
-        # We say 1 where a sentence follows, they 0.
+        # A sentence that follows is 1 for us and 0 for them.
         for kind in ("weight", "bias"):
             name = f"cls.seq_relationship.{kind}"
             yield Entry(f"relation.{kind}", (name,), upside_down=True)
@@ -135,8 +135,8 @@ def entries(config: "ModelConfig") -> list[Entry]:
 
 
 def stream_order(config: "ModelConfig") -> Tensor | None:
-    """Marian has all sines before all cosines where the paper takes turns. Its tables are made from
-    a formula and never saved, so it is the width of the model that is put in their order.
+    """Marian has all sines before all cosines, while in the paper they alternate. Its tables come
+    from a formula and are never saved, so the dimensions of the model are put in their order.
     """
     if config.kind != "transformer":
         return None
@@ -155,14 +155,14 @@ def to_theirs(config: "ModelConfig", tensors: Mapping[str, Tensor]) -> dict[str,
             tensor = tensor.flip(0)
         parts = tensor.chunk(len(entry.theirs))
         for name, part in zip(entry.theirs, parts, strict=True):
-            result[name] = part.T if entry.turned else part[None] if entry.as_table else part
+            result[name] = part.T if entry.transposed else part[None] if entry.as_table else part
     return result
 
 
 def to_ours(
     config: "ModelConfig", tensors: Mapping[str, Tensor], where: object
 ) -> dict[str, Tensor]:
-    """Their tensors by name → ours; each has a place, and each place its tensor."""
+    """Their tensors by name → ours. Every tensor must have a place, and every place a tensor."""
     table = entries(config)
     wanted = {name for entry in table for name in entry.theirs}
     if missing := sorted(wanted - tensors.keys()):
@@ -173,7 +173,7 @@ def to_ours(
     result = {}
     for entry in table:
         parts = [tensors[name] for name in entry.theirs]
-        tensor = torch.cat([part.T for part in parts] if entry.turned else parts)
+        tensor = torch.cat([part.T for part in parts] if entry.transposed else parts)
         if entry.as_table:
             tensor = tensor.flatten()
         if order is not None and entry.stream is not None:

@@ -12,7 +12,7 @@ from torch import Tensor
 from regard.errors import RunError
 from regard.files import HEADER_BYTES
 
-# What a file may hold beside the weights: tables that follow from the sizes.
+# What a file may contain besides the weights: tables that follow from the sizes.
 BESIDE = re.compile(
     r"model\.(en|de)coder\.embed_positions\.weight|.*\.attn\.(masked_)?bias"
     r"|bert\.embeddings\.(position|token_type)_ids"
@@ -63,7 +63,7 @@ def tidied(
             for name, tensor in tensors.items()
         }
     tensors = {name: tensor for name, tensor in tensors.items() if not BESIDE.fullmatch(name)}
-    # Every Marian model is saved with an output bias, most often of zeros.
+    # Every Marian model is saved with an output bias, which is mostly all zeros.
     if "final_logits_bias" in tensors and not bool(tensors["final_logits_bias"].any()):
         del tensors["final_logits_bias"]
     for name, first in repeated(config).items():

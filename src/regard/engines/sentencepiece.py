@@ -17,11 +17,11 @@ from regard.text.foreign import class_of
 from regard.text.normalise import WORD_START
 
 LARGEST_FILE = 100_000_000
-# For each character of a piece that only the other language has: more than any way to cut a text
-# into known pieces costs, so that such a piece is the last resort, a short one before a long one.
+# The score of each character in a piece that only the other language has. It is worse than that of
+# any way to cut a text into known pieces, so such a piece is the last resort, and short ones win.
 ELSEWHERE = -100_000.0
 PROBES = 2000
-# Control and format characters, separators, and the sign for what is no character.
+# Control and format characters, separators, and the replacement character.
 INVISIBLE = [
     code
     for code in range(1, 0x10000)
@@ -84,13 +84,15 @@ def cut_like(processor: Any, ids: dict[str, int]) -> dict[str, Any]:
 
 
 def plain(processor: Any) -> list[int]:
-    """The pieces that a text is made of."""
+    """The ids of ordinary pieces, which texts are made of."""
     special = (processor.is_control, processor.is_unknown, processor.is_unused)
     return [i for i in range(len(processor)) if not any(test(i) for test in special)]
 
 
 def language_codes(ids: dict[str, int]) -> list[dict[str, Any]]:
-    """A model of several languages is told the one to write by a piece before the text."""
+    """The pieces that name a language: a model of several languages writes the one whose piece
+    comes before the text.
+    """
     return [
         {
             "id": index,
@@ -107,8 +109,8 @@ def language_codes(ids: dict[str, int]) -> list[dict[str, Any]]:
 
 
 def normaliser_like(processor: Any) -> list[dict[str, Any]]:
-    """What the file does to characters, said in known parts: some become white space, some nothing,
-    the rest its compatible form (NFKC). White space is then made one space.
+    """The file's normalisation, expressed in known parts: some characters become white space, some
+    are dropped, the rest get their compatible form (NFKC). White space then becomes one space.
     """
     blank, gone = [], []
     for code in INVISIBLE:
@@ -132,7 +134,7 @@ def normaliser_like(processor: Any) -> list[dict[str, Any]]:
 
 
 def check(document: dict[str, Any], processor: Any, ids: dict[str, int], where: Path) -> None:
-    """Ours cuts pieces, and several of them in a row, as the file does."""
+    """Check that our tokenizer cuts pieces, alone and several in a row, as the file does."""
     library = Library.from_str(json.dumps(document))
     words = [processor.id_to_piece(i).replace(WORD_START, " ") for i in plain(processor)]
     step = max(1, len(words) // PROBES)

@@ -1,4 +1,4 @@
-"""Marian, Pegasus, GPT-2 and BERT: our [model] section as their config.json, and back."""
+"""Our [model] section as a config.json of Marian, Pegasus, GPT-2 or BERT, and back."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,12 +15,12 @@ OUR_ACTIVATIONS = {theirs: ours for ours, theirs in ACTIVATIONS.items()} | {
     "gelu_pytorch_tanh": "gelu_tanh",
     "silu": "swish",
 }
-# Sinusoidal positions need no limit, but a configuration has to name one.
+# Sinusoidal positions have no limit, but a configuration must contain one.
 MARIAN_POSITIONS = 1024
 
 
 def require(family: str, config: Any, wanted: Mapping[str, tuple[str, ...]]) -> None:
-    """What a family cannot express is refused rather than left out."""
+    """Refuse settings that a family cannot express, rather than leave them out."""
     for key, values in wanted.items():
         if getattr(config, key) not in values:
             raise RequestError(
@@ -32,7 +32,9 @@ def require(family: str, config: Any, wanted: Mapping[str, tuple[str, ...]]) -> 
 def marian(
     config: "TransformerConfig", source_vocabulary: int, target_vocabulary: int, specials: Specials
 ) -> dict[str, Any]:
-    """Pegasus is Marian with the norms before the layers, and with one vocabulary only."""
+    """The config.json of Marian or Pegasus; Pegasus is Marian with the norms before the layers, and
+    has one vocabulary only.
+    """
     family = "Pegasus" if config.norm == "pre" else "Marian"
     wanted: dict[str, tuple[str, ...]] = {
         "normalisation": ("layer",),
@@ -127,7 +129,7 @@ def bert(config: "BertConfig", vocabulary: int, specials: Specials) -> dict[str,
 
 
 class Settings:
-    """A config.json; each value is checked when it is asked for."""
+    """A config.json; each value is checked when it is read."""
 
     def __init__(self, values: Mapping[str, Any], where: Path) -> None:
         self.values = values
@@ -145,7 +147,7 @@ class Settings:
         return value
 
     def identity(self, key: str) -> int | None:
-        """A token's id, the first where there are several."""
+        """The id of a token; the first one if there are several."""
         value = self.values.get(key)
         value = value[0] if isinstance(value, list) and value else value
         if value is not None and (type(value) is not int or value < 0):
@@ -165,15 +167,15 @@ class Settings:
         return OUR_ACTIVATIONS[value]
 
     def expect(self, otherwise: Mapping[str, object], expected: Mapping[str, object]) -> None:
-        """Settings that regard's models have one way only."""
+        """Refuse other values of settings for which regard's models have only one."""
         for key, value in expected.items():
             if self.values.get(key, otherwise.get(key, value)) != value:
                 raise self.refused(key, f"regard's model has only {value!r}")
 
 
 def from_marian(settings: Settings, tensors: Mapping[str, object]) -> dict[str, Any]:
-    """Our [model] section; what is not said is as their configuration has it by default. Whether
-    there is an output bias, only the weights can tell.
+    """Our [model] section. Missing settings have the defaults of their configuration. Only the
+    weights show whether there is an output bias.
     """
     pre = settings.values.get("model_type") == "pegasus"
     layers, heads = (
@@ -240,7 +242,7 @@ def from_gpt2(settings: Settings) -> dict[str, Any]:
 
 
 def from_bert(settings: Settings, tensors: Mapping[str, object]) -> dict[str, Any]:
-    """Whether there are heads, only the weights can tell."""
+    """Our [model] section. Only the weights show which heads there are."""
     settings.expect(
         {},
         {

@@ -1,4 +1,4 @@
-"""Tokenizers in the files that transformers keeps beside a model, and back."""
+"""Our tokenizers as the files that transformers keeps beside a model, and back."""
 
 import json
 from collections.abc import Mapping
@@ -11,14 +11,14 @@ from regard.errors import RunError
 from regard.text import foreign
 from regard.text.tokenizer import SPECIALS, Specials, Tokenizer, Tokenizers
 
-# What stands around a text, for each type of model.
+# The special pieces around a text, for each type of model.
 AROUND = {
     "marian": ("text", "end"),
     "pegasus": ("text", "end"),
     "gpt2": ("text",),
     "bert": ("start", "text", "end"),
 }
-# Which of their names plays which part, the first that is there.
+# Their names for each role; the first that exists is used.
 ROLES = {
     "pad": ("pad_token",),
     "unknown": ("unk_token",),
@@ -39,7 +39,9 @@ USUAL = {
 
 
 def tokenizer_files(tokenizer: Tokenizer, model: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """tokenizer.json with what a model wants around a text, and the file that names its parts."""
+    """tokenizer.json with the pieces that a model expects around a text, and the file that names
+    these.
+    """
     family = model["model_type"]
     specials = tokenizer.specials
     names = {
@@ -62,7 +64,8 @@ def tokenizer_files(tokenizer: Tokenizer, model: Mapping[str, Any]) -> dict[str,
         "tokenizer_class": "PreTrainedTokenizerFast",
         "model_max_length": model.get("max_position_embeddings", model.get("n_positions")),
         "clean_up_tokenization_spaces": False,
-        # A text that spells a special piece is still a text, but where people write a mask.
+        # A text that spells a special piece is ordinary text, except for BERT, where people write
+        # the mask.
         "split_special_tokens": family != "bert",
         "pad_token": names["pad"],
         "eos_token": names["end"],
@@ -130,7 +133,9 @@ def adopt(
 
 
 def special_ids(folder: Path, document: Any, settings: Settings, family: str) -> Specials:
-    """By the names in the tokenizer's settings, else by the ids in the model's."""
+    """The special ids, from the names in the tokenizer's settings or else from the ids in the
+    model's.
+    """
     ids = {piece: i for i, piece in foreign.vocabulary(document, str(folder)).items()}
     named: dict[str, Any] = {}
     for file in ("special_tokens_map.json", "tokenizer_config.json"):

@@ -1,1 +1,1 @@
-"""Looking inside: what attends to what, for the output that was really produced."""
+"""Looking inside a model: what attends to what, for the output that it really produced."""

@@ -1,7 +1,7 @@
-"""Which head aligns: cross-attention measured against alignments found without any network.
+"""Which head aligns words: cross-attention is compared with alignments found without any network.
 
-The measure is IBM Model 1 (Brown et al. 1993), trained in both directions: links that both find are
-sure, links that one finds are possible, and heads are ranked by their alignment error rate
+These come from IBM Model 1 (Brown et al. 1993), trained in both directions: links that both find
+are sure, links that one finds are possible, and heads are ranked by their alignment error rate
 AER = 1 - (|A ∩ S| + |A ∩ P|) / (|A| + |S|) (Och & Ney 2003).
 """
 
@@ -27,8 +27,8 @@ Links = set[tuple[int, int]]
 Key = tuple[int | None, int | None, Reading]
 
 ROUNDS = 5
-# How much nearer words count where a word stands twice: less than any difference in probability
-# that means something.
+# How much the nearer of two equal words is preferred: less than any difference in probability that
+# means something.
 NEARNESS = 0.01
 NULL = ""
 SENTENCES_AT_ONCE = 16
@@ -46,7 +46,8 @@ class WordPair:
 class HeadScore:
     """A cross-attention head as an aligner; None stands for the mean over heads, or over layers.
 
-    `reading` tells which row is a word's: that of the position which predicts it or has read it.
+    `reading` says which row belongs to a word: that of the position which predicts the word, or of
+    the one which has read it.
     """
 
     layer: int | None
@@ -66,11 +67,11 @@ class HeadScore:
 
 @dataclass(frozen=True)
 class Aligners:
-    """All heads and means, best first, and what they were measured on."""
+    """All heads and means of heads, best first, and what they were measured on."""
 
     scores: list[HeadScore]
-    pairs: int  # that Model 1 learned from
-    sentences: int  # that heads were compared on
+    pairs: int  # from which Model 1 learned
+    sentences: int  # on which heads were compared
 
     @property
     def best(self) -> HeadScore:
@@ -78,11 +79,11 @@ class Aligners:
 
     @property
     def best_head(self) -> HeadScore:
-        """The best that is one head and no mean."""
+        """The best single head, means left out."""
         return next(each for each in self.scores if each.head is not None)
 
     def summary(self) -> str:
-        """The mean of several heads often aligns better than any of them."""
+        """The best head, and the best mean of heads, which often aligns better than any head."""
         found = f"{self.best_head.name()} is the head that aligns words best ({self.best_head})"
         if self.best == self.best_head:
             return found
@@ -99,7 +100,7 @@ def ranked(scores: Sequence[HeadScore]) -> list[HeadScore]:
 
 
 def plain(word: str) -> str:
-    """As Model 1 counts it: lower case, without punctuation around it."""
+    """A word as Model 1 counts it: in lower case, without punctuation around it."""
     return re.sub(r"^\W+|\W+$", "", word).lower() or word
 
 
@@ -116,10 +117,11 @@ def silver_links(pairs: Sequence[WordPair], compared: int) -> list[tuple[Links, 
 
 
 def best_sources(pairs: Sequence[tuple[list[str], list[str]]], compared: int) -> list[list[int]]:
-    """For each target word of the first pairs the source word it most likely comes from, or -1.
+    """For each target word of the first `compared` pairs: the source word it most likely comes
+    from, or -1.
 
-    Every word of a target sentence is paired with every word of its source and with none; the pairs
-    of all sentences stand in one long array, a block of neighbours for each target word.
+    Every word of a target sentence is paired with every word of its source, and with none. One long
+    array holds the pairs of all sentences, in a block for each target word.
     """
     numbers: dict[str, int] = {NULL: 0}
 
@@ -149,8 +151,8 @@ def best_sources(pairs: Sequence[tuple[list[str], list[str]]], compared: int) ->
 def expected_shares(
     sources: npt.NDArray[np.int64], entry: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.float64]:
-    """Expectation maximisation: each target word is shared out among its source words, in
-    proportion to t(target | source), which is what the shares of all sentences add up to.
+    """Expectation maximisation: each target word is divided among its source words in proportion to
+    t(target | source), and t is estimated from the sums of these shares over all sentences.
     """
     starts = np.concatenate(([0], np.cumsum(sizes)[:-1]))
     probability = np.ones(len(sources))
@@ -164,7 +166,7 @@ def expected_shares(
 
 
 def chosen(shares: npt.NDArray[np.float64], count: int) -> list[int]:
-    """The source word with the largest share of each target word; -1 where it is none of them."""
+    """The source word with the largest share of each target word; -1 if that is no source word."""
     if not count:
         return [-1] * len(shares)
     rows = (np.arange(len(shares)) + 0.5) / max(1, len(shares))
@@ -179,7 +181,9 @@ def chosen(shares: npt.NDArray[np.float64], count: int) -> list[int]:
 
 
 def alignment_error_rate(found: Sequence[Links], silver: Sequence[tuple[Links, Links]]) -> float:
-    """Over all sentences: 0 where everything found is possible and everything sure is found."""
+    """The error rate over all sentences. It is 0 if every link found is possible and every sure
+    link is found.
+    """
     agree = sum(
         len(links & sure) + len(links & possible)
         for links, (sure, possible) in zip(found, silver, strict=True)
@@ -205,7 +209,7 @@ class Example:
 def score_heads(
     model: "Model", examples: Sequence[Example], silver: Sequence[tuple[Links, Links]]
 ) -> list[HeadScore]:
-    """Every cross-attention head and mean of heads, by both readings, best first."""
+    """Scores of every cross-attention head and mean of heads, in both readings, best first."""
     counts = [getattr(attention, "num_heads", 1) for attention in attentions(model)["cross"]]
     names: list[tuple[int | None, int | None]] = [
         (layer, head) for layer, count in enumerate(counts) for head in range(count)
@@ -257,7 +261,7 @@ def has_words(example: Example) -> bool:
 
 
 def cross_weights(model: "Model", examples: Sequence[Example]) -> list[torch.Tensor]:
-    """[B, h, T, S] for each layer."""
+    """The cross-attention weights [B, h, T, S] of each layer."""
     sources, targets = [each.source for each in examples], [each.target for each in examples]
     batch = batch_pairs(sources, targets, examples[0].start)
     batch = batch.to(next(model.parameters()).device)

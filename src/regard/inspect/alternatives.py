@@ -1,4 +1,4 @@
-"""What a model might have said at each place of an output."""
+"""What else a model could have produced at each place of an output."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ class Choice:
 
 @dataclass(frozen=True)
 class Position:
-    """What might have come at one place of an output, given all that came before it."""
+    """The possible tokens at one place of an output, given all tokens before it."""
 
     token: int
     piece: str
     log_probability: float
-    rank: int  # of the token that came, 0 the likeliest
+    rank: int  # of the token that was produced; 0 is the likeliest
     entropy: float  # in bits
     choices: list[Choice]  # the likeliest, best first
 
@@ -29,7 +29,7 @@ class Position:
 def alternatives(
     logits: Tensor, tokens: Sequence[int], pieces: Sequence[str], k: int
 ) -> list[Position]:
-    """[T, V] logits that predict the T tokens; `pieces` are the texts of all V."""
+    """`logits` [T, V] predict the T tokens; `pieces` are the texts of all V pieces."""
     known = logits.double().log_softmax(-1)
     entropies = -(known.exp() * known).nan_to_num().sum(-1) / torch.log(torch.tensor(2.0))
     values, ids = known.topk(min(k, known.size(-1)))

@@ -1,15 +1,15 @@
-"""Which labels are taken for which, as a picture."""
+"""A confusion matrix of labels, as a picture."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
-# Numbers are written into the cells as long as they can be read.
+# Up to this many labels, numbers are written into the cells; beyond it they could not be read.
 MOST_NUMBERED = 25
 
 
 def save_confusion(labels: Sequence[str], table: Sequence[Sequence[int]], path: Path) -> None:
-    """A row for each true label, a column for each label found; shades are shares of the row. PNG,
-    SVG or PDF, by the ending of the name.
+    """Save a picture with a row for each true label and a column for each predicted label. Shades
+    are shares of the row. The ending of the name chooses PNG, SVG or PDF.
     """
     from matplotlib.figure import Figure
 

@@ -1,4 +1,4 @@
-"""Curves over one axis, with a logarithmic height: in the terminal, and as files."""
+"""Curves with a logarithmic vertical axis, in the terminal and as files."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -11,12 +11,14 @@ if TYPE_CHECKING:
 MARKS = "●▲■◆○△□◇"
 COLOURS = ("cyan", "magenta", "yellow", "green", "blue", "red")
 WIDTH, HEIGHT = 60, 14
-# Curves end where they are this far down.
+# Curves end this many powers of ten below the top.
 DECADES = 12
 
 
 def terminal_curves(curves: Mapping[str, Sequence[float]], x_label: str, y_label: str) -> "Text":
-    """Values at 0, 1, 2, … of each name, powers of ten up the side; later curves lie on top."""
+    """The values at 0, 1, 2, … of each curve, with powers of ten at the side; later curves cover
+    earlier ones.
+    """
     from rich.text import Text
 
     longest = max(map(len, curves.values()))
@@ -47,7 +49,7 @@ def terminal_curves(curves: Mapping[str, Sequence[float]], x_label: str, y_label
 
 
 def decades(curves: Mapping[str, Sequence[float]]) -> tuple[int, int]:
-    """The powers of ten between which the values are, the lowest not too far down."""
+    """The powers of ten between which the values lie, at most DECADES apart."""
     values = [value for each in curves.values() for value in each if value > 0] or [1.0]
     highest = math.ceil(math.log10(max(values)))
     lowest = math.floor(math.log10(min(values)))
@@ -57,7 +59,7 @@ def decades(curves: Mapping[str, Sequence[float]]) -> tuple[int, int]:
 def save_curves(
     curves: Mapping[str, Sequence[float]], x_label: str, y_label: str, path: Path
 ) -> None:
-    """As PNG, SVG or PDF, by the ending of the name."""
+    """Save the curves as PNG, SVG or PDF, as the ending of the name says."""
     from matplotlib.figure import Figure
 
     highest, lowest = decades(curves)

@@ -24,7 +24,7 @@ def terminal_matrix(
 ) -> "Text":
     """The alignment matrix, a row for each target word; darker is more attention.
 
-    Source words stand above the columns, read from top to bottom, so that every word fits.
+    Source words are written above the columns from top to bottom, so that every word fits.
     """
     from rich.text import Text
 
@@ -47,7 +47,7 @@ def terminal_matrix(
 def terminal_heat(values: Sequence[Sequence[float]]) -> "Text":
     """Signed numbers as colours, blue below zero and orange above; two rows in one line of text.
 
-    What does not fit is left out evenly.
+    If there are too many rows or columns, some are left out at even distances.
     """
     from rich.text import Text
 
@@ -71,14 +71,14 @@ def evenly(items: Sequence[Item], most: int) -> list[Item]:
 
 
 def colour(value: float) -> str:
-    """From blue at -1 over near-white at 0 to orange at 1."""
+    """A colour from blue at -1 over near-white at 0 to orange at 1."""
     strong = (27, 104, 176) if value < 0 else (209, 98, 10)
     share = min(1.0, abs(value))
     return "#" + "".join(f"{round(245 + (each - 245) * share):02x}" for each in strong)
 
 
 def save_matrix(matrix: Matrix, path: Path) -> None:
-    """A map as PNG, SVG or PDF, by the ending of the name."""
+    """Save a map as PNG, SVG or PDF, as the ending of the name says."""
     from matplotlib.figure import Figure
 
     rows, columns = matrix.rows, matrix.columns
@@ -94,12 +94,12 @@ def save_matrix(matrix: Matrix, path: Path) -> None:
 
 
 def literal(text: str) -> str:
-    """A dollar sign would begin a formula."""
+    """Escape dollar signs, which would begin a formula."""
     return text.replace("$", r"\$")
 
 
 def save_csv(matrix: Matrix, path: Path) -> None:
-    """A line for each row, its label first; the labels of the columns on top."""
+    """Save a line for each row, with its label first; the first line has the columns' labels."""
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["", *matrix.columns])
@@ -108,7 +108,7 @@ def save_csv(matrix: Matrix, path: Path) -> None:
 
 
 def save_positions(found: PositionTable, path: Path) -> None:
-    """The encoding and its dot products side by side, as PNG, SVG or PDF."""
+    """Save the encoding and its dot products side by side, as PNG, SVG or PDF."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(11, 4.2), layout="constrained")

@@ -1,8 +1,8 @@
-"""Making heads look at some pieces of the source alone, and hearing what the model says then.
+"""Making heads look only at chosen pieces of the source, to see what the model produces then.
 
     with forced(model, {"cross.1": {3: [0, 4]}}):
 
-While it predicts output piece 3, the heads of cross.1 look at the source pieces 0 and 4 alone.
+While the model predicts output piece 3, the heads of cross.1 look only at source pieces 0 and 4.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,15 +15,15 @@ from regard.errors import RequestError
 from regard.inspect.heads import Head, attentions, choose_heads
 from regard.layers.attention import CrossAttention, Forced
 
-# Heads, one by its name or several by a pattern → position of the output → pieces of the source.
+# The name of a head, or a pattern for several → position of the output → pieces of the source.
 Looks = Mapping[str, Mapping[int, Sequence[int]]]
 
 
 @contextmanager
 def forced(model: nn.Module, looks: Looks) -> Iterator[list[Head]]:
-    """Inside the block the weights of these heads at these positions are shared out among these
-    pieces alone, in proportion to what they were, in whole passes and in searches. All others stay
-    as they are, and so does a sentence that has none of the pieces. Blocks add up.
+    """Inside the block, these heads at these positions give all their weight to these pieces, in
+    the same proportions as before, in whole passes and in searches. All other weights stay as they
+    are, and so does a sentence that has none of the pieces. Nested blocks add up.
     """
     chosen = {spec: heads_to_force(model, spec) for spec in looks}
     before: list[tuple[CrossAttention, tuple[Forced, ...]]] = []

@@ -1,7 +1,7 @@
-"""How far back a loss is felt: ‖∂loss_T/∂s_t‖ for the states of a recurrent decoder.
+"""How far back gradients reach: ‖∂loss_T/∂s_t‖ for the states of a recurrent decoder.
 
-B sentences, T steps. s_t is all that step t hands to step t + 1: h of every layer and, for an LSTM,
-its memory c, through which most of the gradient goes.
+B sentences, T steps. s_t is all that step t passes to step t + 1: h of every layer and, for an
+LSTM, its cell state c, through which most of the gradient flows.
 """
 
 from collections.abc import Iterator
@@ -25,16 +25,16 @@ class Decoder(Protocol):
 
 @dataclass
 class GradientFlow:
-    """Sums over all pairs of a loss and a state that many steps before it, by that distance."""
+    """Sums of norms over all pairs of a loss and an earlier state, by their distance in steps."""
 
     norms: list[float] = field(default_factory=list)
-    # The norm at distance 0 of the same losses: far states are met in long sentences only, and
-    # dividing by this makes them comparable with near ones.
+    # The norms at distance 0 of the same losses. Only long sentences have far states; dividing by
+    # this makes these comparable with near ones.
     nearest: list[float] = field(default_factory=list)
     counts: list[int] = field(default_factory=list)
 
     def add(self, norms: Tensor) -> None:
-        """Norms [distances, losses], which all reach as far back."""
+        """Add norms [distances, losses] of losses that all reach equally far back."""
         for distance, sums in enumerate(norms.sum(1).tolist()):
             if distance == len(self.counts):
                 self.norms.append(0.0)
@@ -45,11 +45,13 @@ class GradientFlow:
             self.counts[distance] += norms.size(1)
 
     def means(self) -> list[float]:
-        """The mean norm at each distance T − t from 0 on."""
+        """The mean norm at each distance T − t, beginning with 0."""
         return [norm / count for norm, count in zip(self.norms, self.counts, strict=True)]
 
     def shares(self) -> list[float]:
-        """The same relative to distance 0: what is left of a gradient after so many steps back."""
+        """The means relative to distance 0: the share of a gradient that is left at each
+        distance.
+        """
         return [
             norm / nearest if nearest else 0.0
             for norm, nearest in zip(self.norms, self.nearest, strict=True)
@@ -57,9 +59,10 @@ class GradientFlow:
 
 
 def state_gradients(model: Decoder, batch: Batch) -> Iterator[Tensor]:
-    """For each T: ‖∂loss_T/∂s_{T-k}‖ as [k, sentences], over the sentences that are so long.
+    """For each T: ‖∂loss_T/∂s_{T-k}‖ as [k, sentences], over the sentences that have a step T.
 
-    The decoder is unrolled by its own `step`, so that every state is there to be differentiated by.
+    The decoder is unrolled with its own `step`, so that the loss can be differentiated with respect
+    to every state.
     """
     state = model.start(batch.source, batch.source_mask)
     states: list[list[Tensor]] = []
@@ -74,6 +77,6 @@ def state_gradients(model: Decoder, batch: Batch) -> Iterator[Tensor]:
         gradients = torch.autograd.grad(
             loss[real].sum(), reached, retain_graph=True, materialize_grads=True
         )
-        # The rows of a batch know nothing of each other: a row's gradient is of its own loss.
+        # The rows of a batch are independent: the gradient of a row comes from its own loss.
         squares = torch.stack([part.double().square().sum(1)[real] for part in gradients])
         yield squares.unflatten(0, (last + 1, -1)).sum(1).sqrt().flip(0)

@@ -1,4 +1,4 @@
-"""Heads by name, and what a model says without some of them.
+"""Heads by name, and what a model produces without some of them.
 
 A head is called `cross.1.3`: the part of the model, the layer and the head, both counted from 0.
 """
@@ -37,8 +37,8 @@ class Head:
 
 
 def attentions(model: nn.Module) -> dict[Part, list[Attention]]:
-    """The attentions of each part, layer by layer, found by their type: self-attention belongs to
-    the part that its name holds, as in decoder.0.self_attention.
+    """The attentions of each part, layer by layer. They are found by their type; self-attention
+    belongs to the part that is in its name, as in decoder.0.self_attention.
     """
     found: dict[Part, list[Attention]] = {part: [] for part in PARTS}
     for name, module in model.named_modules():
@@ -88,7 +88,7 @@ def matches(head: Head, spec: str) -> bool:
 
 
 def known_heads(heads: Sequence[Head]) -> list[str]:
-    """encoder.0-1.0-3, cross.0-1.0-3: the whole of each part."""
+    """The range of each part, for messages: encoder.0-1.0-3, cross.0-1.0-3."""
     return [
         f"{part}.0-{max(head.layer for head in own)}.0-{max(head.head for head in own)}"
         for part in PARTS
@@ -97,8 +97,8 @@ def known_heads(heads: Sequence[Head]) -> list[str]:
 
 
 def all_but(model: nn.Module, specs: Sequence[str]) -> list[Head]:
-    """The other heads of the layers that the named heads are in: without them only those are left
-    of each of these layers.
+    """The other heads in the layers of the named heads. If these are switched off, only the named
+    heads are left in those layers.
     """
     kept = set(choose_heads(model, specs))
     layers = {(head.part, head.layer) for head in kept}
@@ -116,8 +116,8 @@ def heads_off(
 ) -> Iterator[list[Head]]:
     """Inside the block the model works without these heads, in whole passes and in searches.
 
-    `zero`: a head says nothing; `uniform`: it attends evenly to all it may attend to; `mean`: it
-    says what it says on average, which `head_means` finds out. Blocks within each other add up.
+    `zero`: the output of a head is 0. `uniform`: it attends evenly to all it may attend to. `mean`:
+    its output is its average output, which `head_means` computes. Nested blocks add up.
     """
     chosen = choose_heads(model, [str(head) for head in heads])
     if how == "mean" and means is None:
@@ -155,7 +155,7 @@ def replacement(
 
 @torch.no_grad()
 def head_means(model: "Model", batches: Iterable[Batch]) -> dict[Head, Tensor]:
-    """What each head says on average over all real positions, [d_k]."""
+    """The output of each head, averaged over all real positions, [d_k]."""
     sums: dict[Head, Tensor] = {}
     counts: dict[Part, int] = dict.fromkeys(PARTS, 0)
     for batch in batches:
@@ -170,7 +170,7 @@ def head_means(model: "Model", batches: Iterable[Batch]) -> dict[Head, Tensor]:
 
 
 def outputs_of_heads(model: "Model", batch: Batch) -> dict[Part, list[Tensor]]:
-    """[B, T, h, d_k] for each layer, of one pass: what goes into the output projection."""
+    """The inputs of the output projections in one pass: [B, T, h, d_k] for each layer."""
     found = attentions(model)
     collected: dict[Attention, list[Tensor]] = {}
     hooks = []

@@ -1,4 +1,4 @@
-"""Pictures of what each head is worth: in the terminal, and as files."""
+"""Pictures of the importance of heads, in the terminal and as files."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +15,7 @@ BAR_WIDTH = 40
 
 
 class Worth(Protocol):
-    """A model without one head."""
+    """How good a model is without one head."""
 
     @property
     def part(self) -> str: ...
@@ -30,7 +30,7 @@ class Worth(Protocol):
 
 
 class Point(Protocol):
-    """A model with so many heads left."""
+    """How good a model is with a number of heads left."""
 
     @property
     def kept(self) -> int: ...
@@ -43,7 +43,7 @@ class Point(Protocol):
 
 
 class Importance(Protocol):
-    """See evaluate.ablation."""
+    """The result of an ablation; see evaluate.ablation."""
 
     @property
     def sentences(self) -> int: ...
@@ -60,9 +60,9 @@ class Importance(Protocol):
 
 
 def terminal_importance(found: Importance) -> "Text":
-    """A line for each layer, a cell for each head: what BLEU and log-probability lose without it.
+    """A line for each layer, a cell for each head: the loss in BLEU and log-probability without it.
 
-    The heads that are missed most are coloured.
+    The most important heads are coloured.
     """
     from rich.text import Text
 
@@ -96,13 +96,13 @@ def terminal_importance(found: Importance) -> "Text":
 
 
 def signed(value: float, digits: int) -> str:
-    """+0.3, -0.1, and 0.0 without a sign."""
+    """A number with its sign: +0.3, -0.1, but 0.0 without one."""
     text = f"{value:+.{digits}f}"
     return text[1:] if not float(text) else text
 
 
 def save_importance(found: Importance, path: Path) -> None:
-    """As PNG, SVG or PDF, by the ending of the name."""
+    """Save the picture as PNG, SVG or PDF, as the ending of the name says."""
     from matplotlib.figure import Figure
 
     parts = [part for part in PARTS if any(each.part == part for each in found.heads)]
@@ -124,7 +124,7 @@ def save_importance(found: Importance, path: Path) -> None:
 
 
 def draw_part(axes: "Axes", found: Importance, part: str, most: float) -> "AxesImage":
-    """Layers × heads, with the loss in BLEU written into each cell."""
+    """Draw layers × heads, with the loss in BLEU written into each cell."""
     own = [each for each in found.heads if each.part == part]
     layers, heads = max(e.layer for e in own) + 1, max(e.head for e in own) + 1
     lost = [[float("nan")] * heads for _ in range(layers)]

@@ -1,4 +1,4 @@
-"""Attention weights of one recorded pass over a source and an output, and what they carry.
+"""Attention weights of one recorded pass over a source and an output, and the vectors they weight.
 
 S source pieces with END, T output pieces with END, h heads, L layers.
 """
@@ -20,15 +20,15 @@ from regard.layers.attention import MultiHeadAttention
 if TYPE_CHECKING:
     from regard.models import Model
 
-# The decoder at a position has read one piece and predicts the next: a row may be called by either.
+# At each position the decoder has read one piece and predicts the next; either can label the row.
 Reading = Literal["predicts", "read"]
-# A weight as it is, or the size of what it carries: ‖α_ij v_j W_O‖ (Kobayashi et al. 2020).
+# A weight itself, or the norm of the vector it carries: ‖α_ij v_j W_O‖ (Kobayashi et al. 2020).
 Measure = Literal["weights", "norm"]
 
 
 @dataclass(frozen=True)
 class MapLabels:
-    """What stands beside rows and columns. `…_word` tells which word a piece is of, -1 for none."""
+    """The labels of rows and columns. `…_word` says which word a piece belongs to, -1 for none."""
 
     source: list[str] = field(default_factory=list)  # S pieces, the last END
     source_word: list[int] = field(default_factory=list)
@@ -42,7 +42,7 @@ class MapLabels:
 
 @dataclass(frozen=True)
 class Matrix:
-    """One map, ready to be drawn or written: a row for each label in `rows`."""
+    """One map, ready to be drawn or saved: a row for each label in `rows`."""
 
     rows: list[str]
     columns: list[str]
@@ -51,14 +51,15 @@ class Matrix:
 
 @dataclass(frozen=True)
 class Maps:
-    """Row t of `decoder` and `cross` belongs to the position that predicts output piece t.
+    """All attention maps of a pass. Row t of `decoder` and `cross` belongs to the position that
+    predicts output piece t.
 
-    L is 0 where there is no such attention: a recurrent model has it from target to source at most.
-    Where layers have lost heads, h is the most that any layer has, and the others are filled up
-    with zeros: `heads` counts the real ones.
+    L is 0 if a model has no attention of that kind; a recurrent one has `cross` at most. If heads
+    were removed, h is the largest number of heads in any layer, and the maps of missing heads are
+    zeros: `heads` counts the real ones.
 
-    `carried` holds, for each key, the dot products of what the heads of a layer would carry from it
-    with a weight of 1: [L, keys, h, h]. All sizes follow from these.
+    `carried` holds, for each key, the dot products of the vectors that the heads of a layer carry
+    from it with a weight of 1: [L, keys, h, h]. All norms follow from these.
     """
 
     encoder: Tensor  # [L, h, S, S]
@@ -71,8 +72,8 @@ class Maps:
     def alignment(self) -> Tensor:
         """[T, S]: cross-attention averaged over heads, in the last layer but one.
 
-        The last layer already gathers for the next word; the one before it aligns best
-        (Garg et al. 2019). A decoder of one layer has only that; one of none looks nowhere: zeros.
+        The last layer already prepares the next word; the one before it aligns best (Garg et al.
+        2019). If there is only one layer, its weights are taken; if there is none, zeros.
         """
         if not len(self.cross):
             return self.cross.new_zeros(self.cross.shape[-2:])
@@ -85,10 +86,10 @@ class Maps:
         head: int | None = None,
         measure: Measure = "weights",
     ) -> Tensor:
-        """[rows, columns] of a head; of None the mean over heads, or over layers and heads.
+        """The map [rows, columns] of a head; None means the mean over heads, or layers and heads.
 
-        By "norm" each row is scaled to sum to 1; heads together are measured by the sum of what
-        they carry, and layers by their mean.
+        With "norm" each row is scaled to sum to 1. For several heads it is the norm of the sum of
+        their vectors; for several layers the mean of their norms.
         """
         whole: Tensor = getattr(self, part)
         counts = self.heads.get(part) or [whole.size(1)] * len(whole)
@@ -102,8 +103,8 @@ class Maps:
         return torch.cat([whole[each, : counts[each]] for each in layers]).mean(0)
 
     def norms(self, part: Part, layer: int, head: int | None = None) -> Tensor:
-        """[rows, columns]: how large what a head carries is; of None, what all heads of the layer
-        carry together, in which some may undo what others do.
+        """[rows, columns]: the norms of the vectors that a head carries. For None, those of the sum
+        over all heads of the layer, which may cancel each other.
         """
         if part not in self.carried:
             raise RequestError("these maps were made without values, so nothing is known of norms")
@@ -139,14 +140,14 @@ class Maps:
         return Matrix(row_words, column_words, merged.tolist())
 
     def _repr_html_(self) -> str | None:
-        """What a notebook shows: the page with all layers and heads, in a frame of its own."""
+        """The page with all layers and heads, in a frame of its own, for notebooks."""
         from regard.inspect.page import framed
 
         return framed(self)
 
 
 def shares(sizes: Tensor) -> Tensor:
-    """Each row divided by its sum, unless that is nothing."""
+    """Each row divided by its sum, unless the sum is 0."""
     tiny = torch.finfo(sizes.dtype).tiny
     return sizes / sizes.sum(-1, keepdim=True).clamp(min=tiny)
 
@@ -170,7 +171,7 @@ def recording(model: nn.Module) -> Iterator[dict[str, list[Tensor]]]:
 def attention_maps(
     model: "Model", source: Sequence[int], output: Sequence[int], start: int = START
 ) -> Maps:
-    """The maps for ids that both end in END, of an output that began with `start`."""
+    """The maps of a source and an output that both end in END; the decoder begins with `start`."""
     device = next(model.parameters()).device
     batch = batch_pairs([source], [output], start).to(device)
     return recorded_maps(
@@ -183,12 +184,12 @@ def attention_maps(
 
 @torch.no_grad()
 def recorded_maps(model: nn.Module, read: Callable[[], object], source: int, output: int) -> Maps:
-    """The maps of what a model does in `read`, with so many source and output pieces."""
+    """The maps of what a model does in `read`, with `source` and `output` pieces."""
     found = attentions(model)
     with recording(model):
         read()
         recorded = {
-            # A recurrent decoder may attend step by step, a row each, always to the same values.
+            # A recurrent decoder may attend step by step, a row at a time, to the same values.
             part: [torch.cat(attention.record or [], dim=2)[0] for attention in layers]
             for part, layers in found.items()
         }
@@ -206,8 +207,8 @@ def recorded_maps(model: nn.Module, read: Callable[[], object], source: int, out
 
 
 def carried_products(attention: Attention, values: Tensor) -> Tensor:
-    """Values [h, K, d_k] → [K, h, h]: what heads carry from a key is its value through their part
-    of the output projection; a recurrent decoder takes it as it is.
+    """Values [h, K, d_k] → dot products [K, h, h]. A head carries from a key its value, multiplied
+    by the head's part of the output projection; a recurrent decoder has no such projection.
     """
     vectors = values
     if isinstance(attention, MultiHeadAttention):

@@ -31,25 +31,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Numbers:
-    """One query and one key of a head; lists over keys have a number for each key of the row.
+    """The numbers for one query and one key of a head. Lists [K] have one for each key of the row.
 
-    Scaled dot products: products = q · k one by one, dot = their sum, scaled = dot / √d_k.
-    Additive attention: `query_row` and `key_row` are W s and U h, `products` are
-    v · tanh(W s + U h) one by one; nothing is divided, so scale is 1. The context of a recurrent
-    decoder is not projected: `contribution` and `projected` are the output itself.
+    Scaled dot products: `products` are the elementwise products of q and k, dot = their sum,
+    scaled = dot / √d_k. Additive attention: `query_row` and `key_row` are W s and U h, `products`
+    are the elementwise products of v and tanh(W s + U h), and scale is 1. The context of a
+    recurrent decoder is not projected: `contribution` and `projected` are the output itself.
     """
 
     head: Head
     query: int
     key: int
-    query_row: list[float]  # [d_k], turned by its position where positions are rotary
+    query_row: list[float]  # [d_k], rotated by its position if positions are rotary
     key_row: list[float]  # [d_k]
     products: list[float]  # [d_k]
     dot: float  # the sum of the products
     scale: float  # √d_k
     dots: list[float]  # [K], the same sum for every key
     scaled: list[float]  # [K], divided by the scale
-    visible: list[bool]  # [K], False where the mask, or whoever forces a head, forbids to attend
+    visible: list[bool]  # [K], False where the mask, or a forced head, forbids attention
     exponentials: list[float]  # [K], e to the power of scaled minus the largest; 0 where forbidden
     total: float  # their sum
     weights: list[float]  # [K], exponentials / total
@@ -58,10 +58,10 @@ class Numbers:
     output: list[float]  # [d_k], the sum of the weighted values
     heads: list[list[float]]  # [h, d_k], the outputs of all heads of the layer
     contribution: list[float]  # [d_model], this head's share of the projection
-    projected: list[float]  # [d_model], what the layer gives: shares of all heads plus the bias
+    projected: list[float]  # [d_model], the layer's output: shares of all heads plus the bias
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the way of each key from its score to its weight."""
+        """For notebooks: a table from the score of each key to its weight."""
         names = ("key", "score", "divided", "exponential", "weight")
         columns = (self.dots, self.scaled, self.exponentials, self.weights)
         rows = [
@@ -78,7 +78,7 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Row:
-    """What a head computes with, for one query: tensors of one sentence."""
+    """The inputs of all heads of a layer, for one query of one sentence."""
 
     queries: Tensor  # [h, d_k]
     keys: Tensor  # [h, K, d_k]
@@ -100,7 +100,9 @@ def numbers(
     key: int,
     start: int = START,
 ) -> Numbers:
-    """For ids that both end in END, by one pass over them, the output beginning with `start`."""
+    """The numbers of one pass over a source and an output that both end in END; the decoder begins
+    with `start`.
+    """
     layers = attentions(model)[head.part]
     if not 0 <= head.layer < len(layers) or not 0 <= head.head < num_heads(layers[head.layer]):
         raise RequestError(f"heads '{head}': this model has no such head; layers count from 0")
@@ -118,7 +120,7 @@ def numbers(
 
 
 def recorded_calls(attention: Attention, model: "Model", *inputs: Tensor) -> list[dict[str, Any]]:
-    """The arguments by name of each call of a layer during one pass."""
+    """The arguments, by name, of each call of a layer during one pass."""
     names: tuple[str, ...] = ("query", "memory")
     if isinstance(attention, MultiHeadAttention):
         crosses = isinstance(attention, CrossAttention)
@@ -166,7 +168,7 @@ def dot_product_row(attention: MultiHeadAttention, call: dict[str, Any], query: 
 
 
 def state_row(attention: Any, calls: list[dict[str, Any]], query: int) -> Row:
-    """Of a recurrent decoder, which may attend once for all steps or step by step."""
+    """The row of a recurrent decoder, which may attend once for all steps or step by step."""
     questions = torch.cat([call["query"][0] for call in calls])  # [T, d]
     if not 0 <= query < len(questions):
         raise RequestError(f"query {query}: there are {len(questions)} queries, counted from 0")
@@ -190,7 +192,7 @@ def state_row(attention: Any, calls: list[dict[str, Any]], query: int) -> Row:
 
 
 def worked(row: Row, head: Head, query: int, key: int) -> Numbers:
-    """From the products on everything follows, in double precision."""
+    """Compute everything that follows from the products, in double precision."""
     number = head.head
     dots = row.products.double().sum(-1)  # [h, K]
     scaled = dots / row.scale

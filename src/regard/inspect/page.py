@@ -1,4 +1,4 @@
-"""All maps of an output as one page that needs nothing else: no network, no other file."""
+"""All maps of an output as one HTML page that needs no network and no other file."""
 
 import json
 from dataclasses import asdict
@@ -11,12 +11,12 @@ import torch
 from regard.inspect.heads import PARTS, Head, Part
 from regard.inspect.maps import Maps, Measure
 
-# Of the frame in a notebook, in pixels; a larger page is scrolled inside it.
+# The height of the frame in a notebook, in pixels; a larger page is scrolled inside it.
 FRAME_HEIGHT = 620
 
 
 def save_page(maps: Maps, shown: Head, path: Path, measure: Measure = "weights") -> None:
-    """`shown` is the head that the page opens with. Weights are rounded to thousandths."""
+    """Save the page; it opens with the head `shown`. Weights are rounded to thousandths."""
     path.write_text(page(maps, shown, measure), encoding="utf-8")
 
 
@@ -27,15 +27,15 @@ def page(maps: Maps, shown: Head, measure: Measure = "weights") -> str:
         "measure": measure,
         **asdict(shown),
     }
-    # Inside a script only "</script" could end it, and a comment confuse it: no "<" is left.
+    # "</script" would end the script, and "<!--" would begin a comment, so no "<" is left.
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     template = resources.files("regard.inspect").joinpath("attention.html").read_text("utf-8")
     return template.replace("@DATA@", text)
 
 
 def framed(maps: Maps) -> str | None:
-    """The page for a notebook, in a frame that may run its own script and reach nothing around it;
-    None where there is no attention to show.
+    """The page for a notebook, in a frame that may run its own script but cannot reach anything
+    outside; None if there is no attention to show.
     """
     part = next((each for each in reversed(PARTS) if len(getattr(maps, each))), None)
     if part is None:
@@ -49,7 +49,7 @@ def framed(maps: Maps) -> str | None:
 
 
 def thousandths(maps: Maps, part: Part, measure: Measure) -> list[list[list[list[int]]]]:
-    """By layer and head; heads that a layer has lost are left out."""
+    """Weights in thousandths, by layer and head; removed heads are left out."""
     whole = getattr(maps, part)
     counts = maps.heads.get(part) or [whole.size(1)] * len(whole)
     return [

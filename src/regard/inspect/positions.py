@@ -1,4 +1,4 @@
-"""What tells a Transformer where a token stands."""
+"""The encodings by which a Transformer knows the positions of tokens."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, cast
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PositionTable:
-    """n positions, d dimensions. Rotary positions are the cosine and sine of each pair's angle,
-    side by side, so that a dot product is what turning does to two equal vectors: it depends on
-    the distance only.
+    """n positions, d dimensions. For rotary positions, the table has cosine and sine of each pair's
+    angle side by side. A dot product is then what the rotations make of two equal vectors; it
+    depends only on the distance.
     """
 
     kind: Literal["sinusoidal", "learned", "rotary"]

@@ -1,4 +1,4 @@
-"""Removing heads for good: what is left computes what the whole model does with them at zero."""
+"""Removing heads: the smaller model computes what the whole one does with their outputs at 0."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def without_heads(
     model: "Model", gone: Sequence[Head]
 ) -> tuple[dict[Part, tuple[int, ...]], dict[str, Tensor]]:
-    """How many heads each layer of each part has left, and the parameters by name."""
+    """How many heads are left in each layer of each part, and the parameters by name."""
     names = {module: name for name, module in model.named_modules()}
     tensors = {name: parameter.detach() for name, parameter in model.named_parameters()}
     counts: dict[Part, tuple[int, ...]] = {}

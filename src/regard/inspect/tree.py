@@ -1,7 +1,7 @@
 """The tree of a beam search: what was kept, what was pruned and why.
 
-A search is watched through its last filter, which sees every hypothesis alive and the
-log-probability of every token after it, and changes nothing. The rules are those of `decode.beam`.
+A search is watched through its last filter, which sees every hypothesis that is alive and the
+log-probability of every next token, and changes nothing. The rules are those of `decode.beam`.
 """
 
 from collections.abc import Sequence
@@ -15,17 +15,17 @@ from regard.decode.contract import NEVER, Rows
 from regard.decode.ranking import best
 
 # kept: continued at the next step. pruned: not good enough. finished: an output. cut: an output
-# that the length limit ended. left: still alive when the search was over.
+# ended by the length limit. left: still alive when the search ended.
 Fate = Literal["kept", "pruned", "finished", "cut", "left"]
 
 
 @dataclass(frozen=True)
 class Node:
-    """A token after those of its parent; the children of no node (-1) begin an output."""
+    """A token after the tokens of its parent; nodes with parent -1 begin an output."""
 
     id: int
     parent: int
-    step: int  # how many tokens, itself included
+    step: int  # the number of tokens so far, this one included
     token: int
     log_probability: float
     total: float  # the sum of log-probabilities so far
@@ -44,7 +44,7 @@ class Tree:
     best: int  # the node that ends the best output
 
     def path(self, node: int) -> list[Node]:
-        """From the first token to this one."""
+        """The nodes from the first token to this one."""
         found = []
         while node >= 0:
             found.append(self.nodes[node])
@@ -54,7 +54,7 @@ class Tree:
     def ranked(self, length_penalty: float | None = None) -> list[Node]:
         """The outputs, best first, as another length penalty would rank them: finished ones first.
 
-        A search with that penalty might stop with others; these are what this one found.
+        A search with that penalty might find others; these are the outputs of this search.
         """
         penalty = self.length_penalty if length_penalty is None else length_penalty
         outputs = [
@@ -66,7 +66,7 @@ class Tree:
 
 
 class Watch:
-    """A filter that remembers what it sees of one sentence's search, a list entry a step."""
+    """A filter that records the search of one sentence: a list entry for each step."""
 
     def __init__(self) -> None:
         self.prefixes: list[Tensor] = []  # [W, T]
@@ -98,7 +98,7 @@ def grow(watch: Watch, rules: Rules) -> Tree:
     outputs = 0
     for step, (prefixes, scores) in enumerate(zip(watch.prefixes, watch.scores, strict=True), 1):
         rows = [tuple(row) for row in prefixes.tolist()]
-        # What fills a beam that has fewer hypotheses than places continues nothing.
+        # Rows that only fill up a beam continue no hypothesis.
         real = [place for place, row in enumerate(rows) if row in front]
         totals = [nodes[front[rows[place]]].total if step > 1 else 0.0 for place in real]
         candidates = ranked_candidates(scores[real], totals, rules)
@@ -135,7 +135,7 @@ def grow(watch: Watch, rules: Rules) -> Tree:
 def ranked_candidates(
     scores: Tensor, totals: Sequence[float], rules: Rules
 ) -> list[tuple[float, float, int, int]]:
-    """(total, log-probability, row, token), the best 2K of a step, as the search ranks them."""
+    """The best 2K of a step as the search ranks them: (total, log-probability, row, token)."""
     count = 2 * rules.beam_size
     values, tokens = best(scores, count)
     sums = (torch.tensor(totals, device=scores.device)[:, None] + values).flatten()
@@ -154,7 +154,7 @@ def ranked_candidates(
 
 
 def judged(rank: int, token: int, step: int, alive: int, rules: Rules) -> tuple[Fate, str]:
-    """What becomes of a candidate, with `alive` better ones already kept."""
+    """The fate of a candidate and the reason, with `alive` better ones already kept."""
     size = rules.beam_size
     if rank < size and token == rules.end:
         return "finished", f"ends the sentence among the best {size} of its step"
@@ -165,5 +165,5 @@ def judged(rank: int, token: int, step: int, alive: int, rules: Rules) -> tuple[
     if token == rules.end:
         return "pruned", f"ends the sentence, but only as number {rank + 1}; {size} count"
     if alive < size:
-        return "kept", f"number {alive + 1} of those that go on"
-    return "pruned", f"{size} better ones go on"
+        return "kept", f"number {alive + 1} of those that continue"
+    return "pruned", f"{size} better ones continue"

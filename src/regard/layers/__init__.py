@@ -1,1 +1,1 @@
-"""Building blocks in plain PyTorch: they know tensors, and nothing of files, tokens or recipes."""
+"""Building blocks in plain PyTorch. They know tensors, but no files, tokens or recipes."""

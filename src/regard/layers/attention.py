@@ -1,7 +1,7 @@
 """Attention (Vaswani et al. 2017, §3.2).
 
-Shapes: B sentences, Q queries, K keys, h heads of width d_k = d_model / h, fewer where some were
-removed. Masks: True = may attend.
+Shapes: B sentences, Q queries, K keys, h heads of width d_k = d_model / h (fewer heads of the same
+width if some were removed). Masks: True = may attend.
 """
 
 import math
@@ -18,7 +18,8 @@ from regard.layers.positions import rotate
 def attention(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
-    """softmax(QKᵀ/√d)V and its weights, written as in the paper: the fused kernel's reference.
+    """softmax(QKᵀ/√d)V and its weights, written as in the paper: the reference for the fused
+    kernel.
 
     A query that may attend to nothing gets zeros rather than the NaN of an empty softmax.
     """
@@ -37,31 +38,31 @@ class KeysValues(NamedTuple):
 
 
 class SharedKeysValues(NamedTuple):
-    """Keys and values that all rows of a sentence share in a search, W rows each."""
+    """Keys and values that the W rows of a sentence share in a search."""
 
     keys: Tensor  # [B * h, K, d_k], K a multiple of 16
     values: Tensor  # [B * h, K, d_k]
     bias: Tensor  # [B * h, W, K], added to the scores: the lowest number where a row may not attend
-    position: int = -1  # of the newest token, in what a decoder keeps of its tokens
+    position: int = -1  # the position of the newest token, in the cache of a decoder
 
     def attend(self, query: Tensor) -> Tensor:
         """[B * h, W, d_k] → [B * h, W, d_k]
 
-        For so few queries the fused kernel takes two to three times as long on a CPU; but a softmax
-        over any other number of keys would take up to ten times as long.
+        For so few queries the fused kernel takes two to three times as long on a CPU. K is a
+        multiple of 16 because a softmax over other numbers of keys takes up to ten times as long.
         """
         scale = query.size(-1) ** -0.5
         scores = torch.baddbmm(self.bias, query, self.keys.transpose(1, 2), alpha=scale)
         return torch.bmm(scores.softmax(-1), self.values)
 
     def mean(self) -> Tensor:
-        """[B * h, W, d_k]: what attending evenly to all that a row may attend to would give."""
+        """[B * h, W, d_k]: the output of attending evenly to all that a row may attend to."""
         visible = (self.bias == 0).to(self.values)
         return torch.bmm(visible, self.values) / visible.sum(-1, keepdim=True).clamp(min=1)
 
 
 class Replacement(NamedTuple):
-    """What some heads give instead of their own output; see inspect.heads."""
+    """The outputs that replace those of some heads; see inspect.heads."""
 
     heads: Tensor  # [h, 1, 1], True where the output is replaced
     outputs: Tensor | None  # [h, 1, d_k], or None for the mean of what the head may attend to
@@ -70,7 +71,7 @@ class Replacement(NamedTuple):
 def replace_heads(
     heads: Tensor, replaced: Iterable[Replacement], mean: Callable[[], Tensor]
 ) -> Tensor:
-    """[B, h, Q, d_k] → the same; `mean` is asked for what even attention would give."""
+    """[B, h, Q, d_k] → [B, h, Q, d_k]; `mean` computes the output of even attention."""
     for each in replaced:
         outputs = mean() if each.outputs is None else each.outputs.to(heads)
         heads = torch.where(each.heads.to(heads.device), outputs, heads)
@@ -78,20 +79,22 @@ def replace_heads(
 
 
 class Forced(NamedTuple):
-    """Where some heads have to look when they are at one position; see inspect.forced."""
+    """Some heads may attend to these keys only, when their query is at one position; see
+    inspect.forced.
+    """
 
-    heads: Tensor  # [h, 1, 1], True where a head has to
+    heads: Tensor  # [h, 1, 1], True for the heads that are forced
     position: int
-    keys: Tensor  # [n], all that it may look at
+    keys: Tensor  # [n], all that they may attend to
 
     def rows(self, positions: Tensor) -> Tensor:
-        """Queries at these positions [Q] → [h, Q, 1], True where a head has to."""
+        """Queries at these positions [Q] → [h, Q, 1], True where a head is forced."""
         return self.heads.to(positions.device) & (positions == self.position)[:, None]
 
 
 def restrict_to_forced(visible: Tensor, forced: Iterable[Forced], positions: Tensor) -> Tensor:
-    """[B, h, Q, K], or what stands for it, without the keys that queries are kept from. A query
-    that could see none of those it has to look at goes on as before.
+    """A mask [B, h, Q, K], or one that broadcasts to it, without the keys that forced queries may
+    not attend to. A query that can see none of the keys it is forced to keeps its old mask.
     """
     places = torch.arange(visible.size(-1), device=visible.device)
     for each in forced:
@@ -103,7 +106,7 @@ def restrict_to_forced(visible: Tensor, forced: Iterable[Forced], positions: Ten
 def force_heads(
     heads: Tensor, forced: Iterable[Forced], positions: Tensor, looked: Tensor
 ) -> Tensor:
-    """[B, h, Q, d_k] → the same, what was `looked` at instead where a head has to."""
+    """[B, h, Q, d_k] → [B, h, Q, d_k], with the output from `looked` where a head is forced."""
     for each in forced:
         heads = torch.where(each.rows(positions), looked, heads)
     return heads
@@ -112,14 +115,14 @@ def force_heads(
 class MultiHeadAttention(nn.Module):
     """Several attentions side by side, concatenated and projected (§3.2.2).
 
-    Self-attention projects queries, keys and values in one product; cross-attention projects keys
-    and values of the source in one product, which a caller computes once and hands in again.
+    Self-attention projects queries, keys and values in one product. Cross-attention projects the
+    keys and values of the source in one product; the caller computes it once and passes it again.
     """
 
     def __init__(
         self, d_model: int, num_heads: int, dropout: float = 0.0, d_k: int | None = None
     ) -> None:
-        """Where heads were removed, the width d_k of those that are left has to be said."""
+        """If heads were removed, d_k has to give the width of those that are left."""
         super().__init__()
         if d_k is None and d_model % num_heads:
             raise ValueError(f"d_model {d_model} is not a multiple of num_heads {num_heads}")
@@ -128,12 +131,12 @@ class MultiHeadAttention(nn.Module):
         self.dropout = dropout
         self.in_projection = nn.Linear(d_model, 3 * width)
         self.out_projection = nn.Linear(width, d_model)
-        # Lists here collect the weights and the values of each call; see inspect.maps.
+        # Where these are lists, each call appends its weights and values; see inspect.maps.
         self.record: list[Tensor] | None = None
         self.record_values: list[Tensor] | None = None
-        # Heads that are switched off, for as long as inspect.heads wants them to be.
+        # Not empty while inspect.heads has switched heads off.
         self.replaced: tuple[Replacement, ...] = ()
-        # Positions that have to look at the source where inspect.forced wants them to.
+        # Not empty while inspect.forced makes positions look at chosen parts of the source.
         self.forced: tuple[Forced, ...] = ()
 
     def split_heads(self, x: Tensor) -> Tensor:
@@ -159,10 +162,11 @@ class MultiHeadAttention(nn.Module):
         return KeysValues(self.split_heads(key), self.split_heads(value))
 
     def attend_shared(self, query: Tensor, memory: SharedKeysValues, position: int = -1) -> Tensor:
-        """[B, h, W, d_k] queries, all at one position, over what the rows of a sentence share →
-        [B * W, d_model]
+        """Queries [B, h, W, d_k], all at one position, attend to what the rows of a sentence share
+        → [B * W, d_model]
 
-        The memory may have room for more heads than are here: one store serves all layers.
+        The memory may have room for more heads than this layer has, since one store serves all
+        layers.
         """
         sentences, own = query.shape[:2]
         room = memory.keys.size(0) // sentences
@@ -190,7 +194,7 @@ class MultiHeadAttention(nn.Module):
     def attend(
         self, query: Tensor, memory: KeysValues, mask: Tensor | None, causal: bool = False
     ) -> Tensor:
-        """[B, h, Q, d_k] queries, from the first position on, over keys and values →
+        """Queries [B, h, Q, d_k], the first one at position 0, attend to keys and values →
         [B, Q, d_model]
         """
         looked = None
@@ -214,7 +218,7 @@ class MultiHeadAttention(nn.Module):
             heads = force_heads(heads, self.forced, positions_of(query), looked)
         if self.replaced:
             visible = visible_keys(query, memory.keys, mask, causal)
-            # Scores that are all the same make weights that are all the same.
+            # Queries of zeros give equal scores, so all weights are equal.
             heads = replace_heads(
                 heads,
                 self.replaced,
@@ -225,7 +229,9 @@ class MultiHeadAttention(nn.Module):
     def look(
         self, query: Tensor, memory: KeysValues, visible: Tensor | None
     ) -> tuple[Tensor, Tensor]:
-        """Outputs and weights by the formula, of heads that look where they have to."""
+        """Outputs and weights from the plain formula, with forced heads restricted to their
+        keys.
+        """
         if self.forced:
             if visible is None:
                 visible = torch.ones(memory.keys.size(-2), dtype=torch.bool, device=query.device)
@@ -263,8 +269,8 @@ class SelfAttention(MultiHeadAttention):
     def step(
         self, x: Tensor, cache: SharedKeysValues, new: Tensor, rotation: Tensor | None = None
     ) -> Tensor:
-        """One more position of each row, [B * W, d_model] → the same. Its keys and values are
-        written to `new` [2, B, h, W, d_k], which is a part of `cache`.
+        """Read one more position of each row, [B * W, d_model] → [B * W, d_model]. Its keys and
+        values are written to `new` [2, B, h, W, d_k], which is a part of `cache`.
         """
         _, sentences, _, width, d_k = new.shape
         projected = self.in_projection(x).view(sentences, width, 3, self.num_heads, d_k)
@@ -284,6 +290,6 @@ class CrossAttention(MultiHeadAttention):
     def step(
         self, x: Tensor, memory: SharedKeysValues, sentences: int, position: int = -1
     ) -> Tensor:
-        """Rows of these sentences, [B * W, d_model], all at one position, over their source."""
+        """Rows [B * W, d_model] of B = `sentences`, all at one position, attend to their source."""
         query = self.project_queries(x.unflatten(0, (sentences, -1)))
         return self.attend_shared(query, memory, position)

@@ -1,4 +1,4 @@
-"""The loss over the vocabulary without ever holding all the logits.
+"""The loss over the vocabulary, computed without holding all the logits at once.
 
 At a vocabulary of 8,000 the logits are the largest activation of a small model. Here a slice of
 rows is projected, turned into its loss and gradient while it is still in the cache, and dropped.
@@ -19,7 +19,9 @@ SLICE_BYTES = 8 << 20
 
 
 def smoothed_cross_entropy(logits: Tensor, labels: Tensor, smoothing: float) -> Tensor:
-    """The reference: summed over tokens, a share `smoothing` spread over the vocabulary (§5.4)."""
+    """The reference: summed over tokens; a share `smoothing` of each label's probability is spread
+    over the vocabulary (§5.4).
+    """
     return F.cross_entropy(logits, labels, label_smoothing=smoothing, reduction="sum")
 
 
@@ -33,10 +35,10 @@ def linear_cross_entropy(
     """smoothed_cross_entropy(features @ weightᵀ + bias, labels) for [N, d] features, a [V, d]
     weight and a [V] bias.
 
-    Computed in the type of the weight, whatever the features came in.
+    It is computed in the type of the weight, whatever the type of the features.
     """
-    # Asked here because inside the function gradients are always off, and needs_input_grad says yes
-    # even under no_grad.
+    # This is decided here because gradients are always off inside the function, and
+    # needs_input_grad is true even under no_grad.
     needs_gradient = torch.is_grad_enabled() and any(
         each is not None and each.requires_grad for each in (features, weight, bias)
     )
@@ -50,10 +52,11 @@ def linear_cross_entropy(
 
 
 def softmax_and_log(logits: Tensor, label: Tensor) -> tuple[Tensor, Tensor]:
-    """[N, V] probabilities and the logarithm of those of the labels [N, 1].
+    """Probabilities [N, V], and the log-probabilities of the labels [N, 1].
 
-    The logarithm of a softmax takes one pass of exponentials instead of two, unless a probability
-    is too small for its type. A graphics card is not made to wait for that question.
+    The logarithm of a softmax needs one pass of exponentials instead of two, but fails where a
+    probability is too small for its type. On a graphics card that check would cost a wait, so there
+    log_softmax is always used.
     """
     if logits.is_cpu:
         probability = torch.softmax(logits, dim=-1)

@@ -1,8 +1,8 @@
-"""Dropout whose mask costs a byte of randomness a number.
+"""Dropout that needs one random byte per number.
 
-PyTorch draws a float for each number on one core, which takes longer than the layer it protects
-when models are narrow. Here the mask is drawn eight numbers to a 64-bit word, so the probability is
-rounded to a multiple of 1/256; what is kept is scaled by the rounded value: the mean stays exact.
+PyTorch draws a float for each number, on one core; in narrow models that takes longer than the
+layer itself. Here one random 64-bit word serves eight numbers, so the probability is rounded to a
+multiple of 1/256. What is kept is scaled by the rounded value, so the mean stays exact.
 """
 
 from typing import Any
@@ -14,7 +14,9 @@ from torch.autograd.function import once_differentiable
 
 
 class Dropout(nn.Module):
-    """Drops each number with probability p while training; torch's own kernel off the CPU."""
+    """Drops each number with probability p while training. Other devices than CPUs use PyTorch's
+    own kernel.
+    """
 
     def __init__(self, p: float) -> None:
         super().__init__()

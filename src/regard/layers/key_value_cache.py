@@ -1,6 +1,6 @@
-"""What a decoder keeps of the tokens it has read: keys and values, so that none is read twice.
+"""The keys and values of the tokens that a decoder has read, so that no token is read twice.
 
-Shapes: B sentences, W rows of each in a search, R = B * W rows, h heads, d_k = d_model / h.
+Shapes: B sentences, W rows per sentence in a search, R = B * W rows, h heads, d_k = d_model / h.
 """
 
 from collections.abc import Iterator
@@ -18,15 +18,15 @@ KEY_MULTIPLE = 16
 
 @dataclass(frozen=True)
 class KeyValueCache:
-    """R rows: the hypotheses of B sentences, adjacent, W each.
+    """The cache of R rows: W hypotheses for each of B sentences; those of a sentence are adjacent.
 
-    The rows of a sentence share its entries, to which each step adds one a row, and `bias` keeps a
-    row from seeing what is not its own past. So rows of a sentence change places without their keys
-    and values. Steps and selections write in place: a past is used once.
+    The rows of a sentence share its entries. Each step adds one entry per row, and `bias` hides
+    from a row all entries but its own history. Rows of a sentence can therefore change places while
+    keys and values stay where they are. Steps and selections write in place: use a cache only once.
     """
 
     entries: Tensor  # [layers, 2, B, h, capacity, d_k]: keys and values
-    bias: Tensor  # [B, W, capacity]: 0 at a row's own past, else the lowest number
+    bias: Tensor  # [B, W, capacity]: 0 at a row's own history, elsewhere the lowest number
     length: int = 0  # entries so far
     position: int = 0  # tokens so far
 
@@ -34,7 +34,7 @@ class KeyValueCache:
     def empty(
         cls, num_layers: int, sentences: int, heads: int, d_k: int, like: Tensor
     ) -> "KeyValueCache":
-        """Before the first token, one row a sentence, in the type of `like`."""
+        """The cache before the first token: one row per sentence, in the type of `like`."""
         lowest = torch.finfo(like.dtype).min
         return cls(
             entries=like.new_zeros(num_layers, 2, sentences, heads, KEY_MULTIPLE, d_k),
@@ -42,17 +42,19 @@ class KeyValueCache:
         )
 
     def select(self, rows: Tensor) -> "KeyValueCache":
-        """The rows of a new search front, each continuing an old row."""
+        """The cache of the rows that a search continues; row i of it continues `rows[i]`."""
         return self.reordered(rows, self.sentences(rows))
 
     def sentences(self, rows: Tensor) -> Tensor:
-        """The sentences of these rows; where unlike numbers of rows are left, one for each row."""
+        """The sentences of these rows. If sentences have different numbers of rows left, each row
+        becomes a sentence of its own.
+        """
         width = self.bias.size(1)
         kept, counts = torch.unique_consecutive(rows // width, return_counts=True)
         return kept if bool((counts == counts[0]).all()) else rows // width
 
     def reordered(self, rows: Tensor, sentences: Tensor) -> "KeyValueCache":
-        """What `select` gives, for who needs the sentences of the rows too."""
+        """Like `select`, for a caller that has already computed the sentences of the rows."""
         return replace(
             self,
             entries=reorder_sentences(self.entries, sentences),
@@ -60,15 +62,17 @@ class KeyValueCache:
         )
 
     def extended(self) -> "KeyValueCache":
-        """One more token: an entry for each row, yet to be written, that only its row sees."""
+        """The cache with room for one more token: a new entry per row, which only that row sees and
+        which the layers have yet to write.
+        """
         cache = self.with_room()
         length = cache.length + cache.bias.size(1)
         cache.bias[:, :, cache.length : length].diagonal(dim1=1, dim2=2).zero_()
         return replace(cache, length=length, position=cache.position + 1)
 
     def layers(self) -> Iterator[tuple[SharedKeysValues, Tensor]]:
-        """For each layer what its rows attend to, and the newest entries in it, to be written:
-        [2, B, h, W, d_k].
+        """For each layer: the keys and values that rows attend to, and the part of them that the
+        layer has to write, [2, B, h, W, d_k].
         """
         seen = self.length + -self.length % KEY_MULTIPLE
         bias = repeat_for_heads(self.bias[:, :, :seen], self.entries.size(3))
@@ -79,8 +83,8 @@ class KeyValueCache:
             yield SharedKeysValues(keys, values, bias, self.position - 1), new
 
     def with_room(self) -> "KeyValueCache":
-        """Room for one more entry a row: without the entries that no row descends from, if these
-        are half of all, or else in a larger store.
+        """Make room for one more entry per row: drop the entries that no row descends from if they
+        are at least half of all, otherwise enlarge the store.
         """
         width, capacity = self.bias.shape[1:]
         if self.length + width <= capacity:
@@ -99,7 +103,7 @@ class KeyValueCache:
         )
 
     def compacted(self, entries: Tensor) -> "KeyValueCache":
-        """Only these entries of each sentence, [B, length]."""
+        """Keep only these entries of each sentence, [B, length], moved to the front."""
         _, _, sentences, heads, capacity, _ = self.entries.shape
         length = entries.size(1)
         first = torch.arange(0, sentences * heads * capacity, capacity, device=entries.device)
@@ -113,7 +117,9 @@ class KeyValueCache:
 
 
 def reorder_sentences(stored: Tensor, sentences: Tensor) -> Tensor:
-    """[layers, 2, B, …] with sentence `sentences[i]` at place i; what is at its place stays."""
+    """Put sentence `sentences[i]` at place i of [layers, 2, B, …], in place where that is possible.
+    Only sentences that change place are copied.
+    """
     count = len(sentences)
     if count > stored.size(2):
         return stored.index_select(2, sentences)

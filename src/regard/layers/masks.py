@@ -10,7 +10,7 @@ def padding_mask(ids: Tensor, pad: int) -> Tensor:
 
 
 def key_mask(mask: Tensor) -> Tensor:
-    """[B, S] → [B, 1, 1, S]: the same keys are visible to every head and query."""
+    """[B, S] → [B, 1, 1, S]: every head and query sees the same keys."""
     return mask[:, None, None, :]
 
 

@@ -1,4 +1,4 @@
-"""Where a token stands: added encodings (§3.5), learned ones, and rotations of queries and keys."""
+"""Positions of tokens: sinusoidal encodings (§3.5), learned ones, and rotary positions."""
 
 import math
 
@@ -7,8 +7,10 @@ from torch import Tensor, nn
 
 
 def sinusoids(length: int, d_model: int, amplitude: float = 1.0) -> Tensor:
-    """[length, d_model]: PE(pos, 2i) = sin(pos / 10000^{2i/d}), PE(pos, 2i+1) = cos of the same."""
-    if torch.get_default_device().type == "meta":  # where a shape is all that is asked for
+    """[length, d_model]: PE(pos, 2i) = sin(pos / 10000^{2i/d}), PE(pos, 2i+1) = cos of that
+    angle.
+    """
+    if torch.get_default_device().type == "meta":  # only the shape is needed
         return torch.empty(length, d_model, dtype=torch.float64)
     position = torch.arange(length, dtype=torch.float64)[:, None]
     rate = torch.exp(
@@ -21,7 +23,7 @@ def sinusoids(length: int, d_model: int, amplitude: float = 1.0) -> Tensor:
 
 
 class Sinusoidal(nn.Module):
-    """Encodings from the formula: nothing to learn, nothing to save, no longest sentence."""
+    """Encodings from a formula: nothing to learn, nothing to save, and no limit to the length."""
 
     def __init__(self, d_model: int) -> None:
         super().__init__()
@@ -32,14 +34,14 @@ class Sinusoidal(nn.Module):
     def forward(self, start: int, length: int, like: Tensor) -> Tensor:
         """[length, d_model] for positions start … start + length - 1, in the type of `like`."""
         if start + length > self.table.size(0):
-            # Made in inference mode it could not be trained with afterwards.
+            # A table made in inference mode could not be used for training afterwards.
             with torch.inference_mode(False):
                 self.table = sinusoids(2 * (start + length), self.d_model).float().to(self.table)
         return self.table[start : start + length].to(like.dtype)
 
 
 class Learned(nn.Module):
-    """One trained vector a position. Past the last one there is none: long inputs are refused."""
+    """One trained vector per position. Inputs with more positions than vectors are refused."""
 
     def __init__(self, max_positions: int, d_model: int) -> None:
         super().__init__()
@@ -55,7 +57,9 @@ class Learned(nn.Module):
 
 
 class Rotary(nn.Module):
-    """Angles that turn queries and keys (Su et al. 2021), so that only differences matter."""
+    """Angles by which queries and keys are rotated (Su et al. 2021), so that only differences of
+    positions matter.
+    """
 
     def __init__(self, d_k: int) -> None:
         super().__init__()
@@ -80,7 +84,7 @@ class Rotary(nn.Module):
 
 
 def rotate(x: Tensor, rotation: Tensor) -> Tensor:
-    """Turn each pair of numbers of [B, h, T, d_k] by the angle of its position."""
+    """Rotate each pair of numbers of [B, h, T, d_k] by the angle of its position."""
     pairs = x.unflatten(-1, (-1, 2))
     cosine, sine = rotation[..., 0], rotation[..., 1]
     turned = torch.stack(

@@ -1,7 +1,7 @@
-"""Recurrent layers: (y, s') = f(x, s), with a plain, a gated and a remembering f.
+"""Recurrent layers: (y, s') = f(x, s), where f is a plain RNN, a GRU or an LSTM.
 
-Each layer is the same weights in two forms: PyTorch's fused kernel, which reads a whole sequence,
-and the equations written out, which make one step. Decoding and looking inside need the second.
+Each layer uses the same weights in two forms: PyTorch's fused kernel, which reads a whole sequence,
+and the equations written out, which make one step. Decoding and inspection need the second.
 
 Shapes: B rows, T steps, d width. A layer's state is (h,), or (h, c) for an LSTM, each [B, d].
 """
@@ -32,8 +32,8 @@ def rnn_step(from_input: Tensor, from_state: Tensor, f: Callable[[Tensor], Tenso
 
 
 def gru_step(from_input: Tensor, from_state: Tensor, state: LayerState) -> LayerState:
-    """The gate z keeps the old state where it is 1, r forgets it for the candidate n (Cho et al.
-    2014). As in PyTorch, r acts on V h_{t-1} rather than on h_{t-1}.
+    """Where the gate z is 1, the old state is kept; where r is 0, the candidate n ignores it (Cho
+    et al. 2014). As in PyTorch, r acts on V h_{t-1} rather than on h_{t-1}.
     """
     (h,) = state
     input_r, input_z, input_n = from_input.chunk(3, dim=-1)
@@ -45,7 +45,7 @@ def gru_step(from_input: Tensor, from_state: Tensor, state: LayerState) -> Layer
 
 
 def lstm_step(from_input: Tensor, from_state: Tensor, state: LayerState) -> LayerState:
-    """A memory c that is only scaled by f and added to, so that gradients pass through it
+    """The cell state c is only scaled by f and added to, so that gradients pass through it
     (Hochreiter and Schmidhuber 1997, with the forget gate of Gers et al. 2000).
     """
     _, c = state
@@ -69,8 +69,9 @@ class RecurrentLayer(nn.Module):
         self.reset()
 
     def reset(self) -> None:
-        """Xavier for U and an orthogonal V, which neither stretches nor shrinks a state, one matrix
-        a gate. An LSTM begins by remembering: forget bias 1 (Jozefowicz et al. 2015).
+        """Initialise each gate's U by Xavier's rule and its V as an orthogonal matrix, which
+        neither stretches nor shrinks a state. An LSTM remembers at first: its forget bias is 1
+        (Jozefowicz et al. 2015).
         """
         gates = self.state_weight.size(0) // self.d_state
         for part in self.input_weight.chunk(gates):
@@ -84,7 +85,7 @@ class RecurrentLayer(nn.Module):
 
     @property
     def input_weight(self) -> Tensor:
-        """U, the gates one below the other."""
+        """U of all gates, one below the other."""
         return self.kernel.weight_ih_l0  # type: ignore[return-value]
 
     @property
@@ -93,7 +94,7 @@ class RecurrentLayer(nn.Module):
 
     @property
     def state_weight(self) -> Tensor:
-        """V"""
+        """V of all gates, one below the other."""
         return self.kernel.weight_hh_l0  # type: ignore[return-value]
 
     @property
@@ -106,11 +107,11 @@ class RecurrentLayer(nn.Module):
         return 2 if self.cell == "lstm" else 1
 
     def zeros(self, x: Tensor) -> LayerState:
-        """The state before anything was read, for the rows of x."""
+        """The state of the rows of x before anything has been read."""
         return (x.new_zeros(x.size(0), self.d_state),) * self.num_parts
 
     def forward(self, x: Tensor, state: LayerState | None = None) -> tuple[Tensor, LayerState]:
-        """The whole sequence at once: [B, T, d_input] → [B, T, d], and the state after it."""
+        """Read a whole sequence: [B, T, d_input] → [B, T, d], and the state after it."""
         first = tuple(part[None] for part in state or self.zeros(x))
         y, last = self.kernel(x, first if self.cell == "lstm" else first[0])
         return y, tuple(part[0] for part in (last if self.cell == "lstm" else (last,)))
@@ -120,7 +121,7 @@ class RecurrentLayer(nn.Module):
         return F.linear(x, self.input_weight, self.input_bias)
 
     def advance(self, from_input: Tensor, state: LayerState) -> LayerState:
-        """The next state, from U x + b and the last one."""
+        """The next state, from U x + b and the previous state."""
         from_state = F.linear(state[0], self.state_weight, self.state_bias)
         match self.cell:
             case "rnn":
@@ -136,8 +137,9 @@ class RecurrentLayer(nn.Module):
 
 
 class RecurrentStack(nn.Module):
-    """Layers that read from left to right, each the one below; dropout between them and never from
-    step to step (Zaremba et al. 2014). What stands to the right of a position cannot reach it.
+    """Layers that read from left to right, each the output of the one below. Dropout is applied
+    between layers, never between steps (Zaremba et al. 2014). Nothing to the right of a position
+    can influence it.
     """
 
     def __init__(
@@ -161,7 +163,7 @@ class RecurrentStack(nn.Module):
     ) -> tuple[Tensor, list[LayerState]]:
         """[B, T, d_input] → [B, T, d_model], and the states after it.
 
-        With `below`, x is what that many layers have made already, and only those above read it.
+        x is the output of the first `below` layers, and only the layers above them read it.
         """
         given: Sequence[LayerState | None] = states or [None] * len(self.layers)
         last = list(given[:below])
@@ -181,8 +183,8 @@ class RecurrentStack(nn.Module):
 
 
 class RecurrentEncoder(nn.Module):
-    """Layers that read whole sequences, from the left, or from both ends at half the width each
-    (Schuster and Paliwal 1997): then y_t = [h_t→, h_t←].
+    """Layers that read whole sequences, from the left only, or from both ends with half the width
+    for each direction: y_t = [h_t→, h_t←] (Schuster and Paliwal 1997).
     """
 
     def __init__(
@@ -208,10 +210,11 @@ class RecurrentEncoder(nn.Module):
         self.dropout = Dropout(dropout)
 
     def forward(self, x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """[B, T, d_model] → y [B, T, d_model], and the states [B, d_model] that have read it all.
+        """[B, T, d_model] → y [B, T, d_model], and the states [B, d_model] after the whole
+        sequence.
 
         Rows end in padding, which `mask` [B, T] marks with False. From the left it comes last and
-        changes nothing before it; from the right each row is turned round within its own length.
+        changes nothing before it; for the other direction each row is reversed within its length.
         """
         turned = reversal(mask)
         for number, layer in enumerate(self.layers):
@@ -227,23 +230,23 @@ class RecurrentEncoder(nn.Module):
 
 
 def reversal(mask: Tensor) -> Tensor:
-    """[B, T], True at real positions → [B, T]: where each position goes when its row is turned
-    round and its padding stays. Doing it twice changes nothing.
+    """[B, T], True at real positions → [B, T]: where each position goes when its row is reversed
+    and its padding stays. Applied twice it changes nothing.
     """
     places = torch.arange(mask.size(1), device=mask.device)
     return torch.where(mask, mask.sum(1, keepdim=True) - 1 - places, places)
 
 
 def rearrange(x: Tensor, places: Tensor) -> Tensor:
-    """x [B, T, d] with position t of a row taken from places[row, t], a rearrangement that undoes
-    itself.
+    """x [B, T, d] with position t of a row taken from places[row, t]. `places` must be its own
+    inverse.
     """
     rows = torch.arange(len(x), device=x.device)[:, None] * x.size(1)
     return _Rearrange.apply(x, (places + rows).flatten())  # type: ignore[no-any-return,no-untyped-call]
 
 
 class _Rearrange(torch.autograd.Function):
-    """Indexing whose gradient is the same indexing; the general one adds up number by number."""
+    """Indexing whose gradient is the same indexing; the general gradient adds number by number."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, places: Tensor) -> Tensor:

@@ -1,6 +1,7 @@
-"""What a recurrent decoder knows of the source at each step: a context c_i = Σ_j α_ij h_j.
+"""Attention of a recurrent decoder over the encoder's states: at each step it receives a context
+c_i = Σ_j α_ij h_j.
 
-Shapes: B sentences, Q questions, S source positions, d width.
+Shapes: B sentences, Q queries, S source positions, d width.
 """
 
 from typing import NamedTuple
@@ -12,9 +13,9 @@ from regard.layers.attention import Replacement, replace_heads
 
 
 class SourceMemory(NamedTuple):
-    """The source as attention sees it, made once for each sentence."""
+    """The source as attention sees it, computed once for each sentence."""
 
-    keys: Tensor  # [B, S, d], what questions are compared with
+    keys: Tensor  # [B, S, d], what queries are compared with
     values: Tensor  # [B, S, d], the encoder's states h_j
     bias: Tensor  # [B, 1, S], added to scores: 0 at real positions, the lowest number at padding
 
@@ -23,14 +24,16 @@ class SourceMemory(NamedTuple):
 
 
 class StateAttention(nn.Module):
-    """Over the states of an encoder: scores become weights, weights a mean of the states."""
+    """The part that all these attentions share: scores become weights, and the context is the mean
+    of the encoder's states with these weights.
+    """
 
     def __init__(self) -> None:
         super().__init__()
-        # Lists here collect the weights and the values of each call; see inspect.maps.
+        # Where these are lists, each call appends its weights and values; see inspect.maps.
         self.record: list[Tensor] | None = None
         self.record_values: list[Tensor] | None = None
-        # The only head, switched off for as long as inspect.heads wants it to be.
+        # Not empty while inspect.heads has switched the only head off.
         self.replaced: tuple[Replacement, ...] = ()
 
     def mean(self, scores: Tensor, memory: SourceMemory) -> Tensor:
@@ -62,8 +65,8 @@ class AdditiveAttention(StateAttention):
         return SourceMemory(self.key_projection(states), states, padding_bias(mask, states))
 
     def forward(self, query: Tensor, memory: SourceMemory) -> Tensor:
-        question = self.query_projection(query)[:, :, None]
-        mixed = (question + memory.keys[:, None]).tanh()  # [B, Q, S, d]
+        projected = self.query_projection(query)[:, :, None]
+        mixed = (projected + memory.keys[:, None]).tanh()  # [B, Q, S, d]
         return self.mean(mixed @ self.score.weight[0], memory)
 
 
@@ -78,8 +81,8 @@ class DotAttention(StateAttention):
 
 
 class NoAttention(nn.Module):
-    """The last state of the encoder, whatever the question (Cho et al. 2014): a memory of one
-    position, so there is nothing to choose.
+    """The context is always the encoder's last state, whatever the query (Cho et al. 2014): the
+    memory has one position, so there is nothing to choose.
     """
 
     def remember(self, states: Tensor, mask: Tensor, last: Tensor) -> SourceMemory:

@@ -26,11 +26,10 @@ class BlockSizes:
     norm: Norm = "post"
     normalisation: Normalisation = "layer"
     activation: Activation = "relu"
-    # Said where heads were removed: those of cross-attention, and the width of each.
+    # Given if heads were removed: how many heads cross-attention has, and the width of every head.
     cross_heads: int | None = None
     d_k: int | None = None
-    # Of layer normalisation.
-    norm_epsilon: float = 1e-5
+    norm_epsilon: float = 1e-5  # of layer normalisation
 
     def normaliser(self) -> nn.Module:
         if self.normalisation == "rms":
@@ -39,7 +38,7 @@ class BlockSizes:
 
 
 def activate(hidden: Tensor, activation: Activation) -> Tensor:
-    """[…, d] → […, d], or half of it where one half is the other's gate."""
+    """[…, d] → […, d]; SwiGLU → […, d / 2], since one half is the gate of the other."""
     match activation:
         case "swiglu":
             gate, value = hidden.chunk(2, dim=-1)
@@ -91,7 +90,9 @@ class Residual(nn.Module):
 
 
 class EncoderBlock(nn.Module):
-    """Self-attention and a feed-forward net; a decoder that has no source is made of these too."""
+    """Self-attention and a feed-forward network. A decoder without a source is made of these,
+    too.
+    """
 
     def __init__(self, sizes: BlockSizes) -> None:
         super().__init__()
@@ -119,7 +120,9 @@ class EncoderBlock(nn.Module):
     def step(
         self, x: Tensor, cache: SharedKeysValues, new: Tensor, rotation: Tensor | None = None
     ) -> Tensor:
-        """One more position of each row, [B * W, d_model] → the same; see the attention's step."""
+        """Read one more position of each row, [B * W, d_model] → [B * W, d_model]; see
+        SelfAttention.step.
+        """
         residual = self.self_attention_residual
         x = residual.after(x, self.self_attention.step(residual.before(x), cache, new, rotation))
         residual = self.feed_forward_residual
@@ -127,6 +130,8 @@ class EncoderBlock(nn.Module):
 
 
 class DecoderBlock(nn.Module):
+    """Self-attention, cross-attention to the source, and a feed-forward network."""
+
     def __init__(self, sizes: BlockSizes) -> None:
         super().__init__()
         self.self_attention = SelfAttention(
@@ -150,8 +155,8 @@ class DecoderBlock(nn.Module):
         memory_mask: Tensor | None = None,
         rotation: Tensor | None = None,
     ) -> Tensor:
-        """All positions of [B, T, d_model] at once, each seeing only itself and earlier ones, and
-        all of the memory [B, S, d_model].
+        """Read all positions of [B, T, d_model] at once. Each sees itself, earlier ones, and all of
+        the memory [B, S, d_model].
         """
         residual = self.self_attention_residual
         x = residual.after(
@@ -171,7 +176,9 @@ class DecoderBlock(nn.Module):
         memory: SharedKeysValues,
         rotation: Tensor | None = None,
     ) -> Tensor:
-        """One more position of each row, [B * W, d_model] → the same; see the attentions' steps."""
+        """Read one more position of each row, [B * W, d_model] → [B * W, d_model]; see the `step`
+        of both attentions.
+        """
         residual = self.self_attention_residual
         x = residual.after(x, self.self_attention.step(residual.before(x), cache, new, rotation))
         residual = self.cross_attention_residual

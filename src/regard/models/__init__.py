@@ -44,7 +44,7 @@ ModelConfig = (
     | BertConfig
     | ReaderConfig
 )
-# What translates, and what continues a text.
+# Models that translate, and models that continue a text.
 Model = Transformer | Recurrent
 LanguageModel = GPT | RecurrentLanguageModel
 
@@ -52,8 +52,8 @@ LanguageModel = GPT | RecurrentLanguageModel
 def build(
     config: ModelConfig, inputs: int, outputs: int, head: HeadConfig | None = None
 ) -> nn.Module:
-    """A fresh model for a recipe's [model] section. It reads one of `inputs` tokens at each place
-    and predicts one of `outputs` tokens, or labels where there is a [head].
+    """A new model for a recipe's [model] section. It reads a vocabulary of `inputs` tokens and
+    predicts one of `outputs` tokens or labels; labels if the recipe has a [head].
     """
     match config:
         case TransformerConfig():

@@ -1,5 +1,5 @@
-"""BERT: an encoder that fills in what is masked (Devlin et al. 2019), and whose features serve
-classifiers, taggers and sentence vectors.
+"""BERT: an encoder that predicts masked tokens (Devlin et al. 2019). Classifiers, taggers and
+sentence vectors use its features.
 
 Shapes: B texts, T tokens, V vocabulary, d d_model. Masks: True = a real token.
 """
@@ -47,9 +47,10 @@ class Bert(nn.Module):
         return self.config.max_positions
 
     def reset(self) -> None:
-        """All weights from N(0, 0.02), as the authors' code draws them, but for positions. These
-        begin as sinusoids that are stronger than tokens: small models then find their neighbours
-        within hundreds of updates; otherwise they see a bag of words for thousands.
+        """Draw all weights from N(0, 0.02), as the authors' code does, except those of positions.
+        These start as sinusoids that are larger than the token embeddings: small models then learn
+        to use neighbouring tokens within hundreds of updates; otherwise they see a bag of words for
+        thousands.
         """
         for module in self.modules():
             if isinstance(module, nn.Linear | nn.Embedding):
@@ -68,8 +69,8 @@ class Bert(nn.Module):
         return self.dropout(self.embedding_norm(x))  # type: ignore[no-any-return]
 
     def features(self, tokens: Tensor, mask: Tensor, segments: Tensor | None = None) -> Tensor:
-        """[B, T] → [B, T, d]: each token in the light of all others that the mask shows. Without
-        segments everything is of the first one.
+        """[B, T] → [B, T, d]: a vector for each token, which depends on all tokens that the mask
+        shows. Without `segments`, all tokens belong to segment 0.
         """
         x = self.embed(tokens, segments)
         visible = key_mask(mask)
@@ -78,13 +79,15 @@ class Bert(nn.Module):
         return x
 
     def predictions(self, features: Tensor) -> Tensor:
-        """What stands behind a mask: features […, d] → […, d], of which `output` makes logits."""
+        """The masked-token head without its last layer: features […, d] → […, d], which `output`
+        turns into logits.
+        """
         return self.head_norm(activate(self.head(features), self.config.activation))  # type: ignore[no-any-return]
 
     def forward(self, tokens: Tensor, mask: Tensor, segments: Tensor | None = None) -> Tensor:
-        """Logits [B, T, V] for the token at each position itself."""
+        """Logits [B, T, V] for the token at each position (not the one after it)."""
         return self.output(self.predictions(self.features(tokens, mask, segments)))  # type: ignore[no-any-return]
 
     def pooled(self, features: Tensor) -> Tensor:
-        """[B, T, d] → [B, d]: the pooler's view of the first token."""
+        """[B, T, d] → [B, d]: the pooler's output for the first token."""
         return torch.tanh(self.pooler(features[:, 0]))

@@ -1,6 +1,7 @@
-"""GPT: a decoder on its own, which continues a text (Radford et al. 2018, 2019).
+"""GPT: a decoder without an encoder, which continues a text (Radford et al. 2018, 2019).
 
-The defaults are GPT-2's smallest model, but for its tanh form of GELU, which `activation` offers.
+The defaults are those of GPT-2's smallest model, except that it uses the tanh form of GELU, which
+`activation` offers.
 
 Shapes: B sequences, T tokens, V vocabulary, R rows of a search, d d_model.
 """
@@ -46,12 +47,13 @@ class GPT(nn.Module):
 
     @property
     def longest(self) -> int:
-        """The most positions a sequence may have: only learned ones run out."""
+        """The most positions a sequence may have; only learned positions have a limit."""
         return self.config.max_positions if self.config.positions == "learned" else sys.maxsize
 
     def reset(self) -> None:
-        """All weights from N(0, 0.02); those whose products are added to the residual stream are
-        smaller by the root of their number, so that depth does not make it louder (GPT-2, §2.3).
+        """Draw all weights from N(0, 0.02). Those whose outputs are added to the residual stream
+        are divided by the square root of their number, so that the stream does not grow with depth
+        (GPT-2, §2.3).
         """
         for module in self.modules():
             if isinstance(module, nn.Linear | nn.Embedding):
@@ -68,7 +70,7 @@ class GPT(nn.Module):
         """Token plus position: [B, T] → [B, T, d]"""
         x: Tensor = self.embedding(tokens)
         if self.config.positions == "sinusoidal":
-            # Sines have size 1, and what is learned has to meet them (Vaswani et al., §3.4).
+            # Sinusoids have size 1, and the embeddings are scaled to match (Vaswani et al., §3.4).
             x = x * math.sqrt(self.config.d_model)
         if self.positions is not None:
             x = x + self.positions(start, tokens.size(1), x)
@@ -78,8 +80,8 @@ class GPT(nn.Module):
         return None if self.rotary is None else self.rotary(start, length, like)
 
     def features(self, tokens: Tensor) -> Tensor:
-        """[B, T] → [B, T, d], of which `output` makes logits. A position sees itself and what is
-        before it, so whatever follows a text, padding or another text, does not change it.
+        """[B, T] → [B, T, d], which `output` turns into logits. A position sees itself and earlier
+        ones, so whatever follows a text, padding or another text, changes nothing.
         """
         x = self.embed(tokens)
         rotation = self.rotation(0, tokens.size(1), x)
@@ -101,7 +103,7 @@ class GPT(nn.Module):
 
     @torch.no_grad()
     def step(self, tokens: Tensor, state: KeyValueCache) -> tuple[Tensor, KeyValueCache]:
-        """(y, s') = f(x, s): tokens [R] → logits [R, V] for what follows."""
+        """(y, s') = f(x, s): tokens [R] → logits [R, V] for the next token."""
         x = self.embed(tokens[:, None], start=state.position)[:, 0]
         rotation = self.rotation(state.position, 1, x)
         state = state.extended()

@@ -1,7 +1,7 @@
-"""Labels for texts and for words: a reader, and a projection of what it made of each unit.
+"""Labels for texts and words: a reader, and a projection of the features of each unit.
 
-A unit is what carries a label: the whole text for a classifier, one word for a tagger. Sequence to
-vector and sequence to aligned sequence are the same model, with one unit or with many.
+A unit is what has a label: the whole text for a classifier, one word for a tagger. Classifier and
+tagger are the same model, with one unit or with many.
 
 Shapes: B texts, T tokens, U units of the longest text, L labels, d d_model.
 """
@@ -27,7 +27,7 @@ class Labeller(nn.Module):
         self.config = config
         self.pooling = head.pooling
         if isinstance(config, BertConfig):
-            # A reader has no use for what makes tokens of its features.
+            # A reader needs no heads that predict tokens or sentences.
             config = config.model_copy(
                 update={"masked_head": False, "pooler": False, "next_sentence": False}
             )
@@ -45,8 +45,8 @@ class Labeller(nn.Module):
         return self.reader.longest
 
     def features(self, tokens: Tensor, mask: Tensor, units: Tensor) -> Tensor:
-        """[B, T] → [B, U, d], of which `output` makes logits. `units` [B, T] says which unit of
-        its text a token belongs to, -1 for none; a unit without tokens gets zeros.
+        """[B, T] → [B, U, d], which `output` turns into logits. `units` [B, T] says which unit of
+        its text a token belongs to, -1 for none. A unit without tokens gets zeros.
         """
         states = self.reader.features(tokens, mask)
         return self.dropout(pooled(states, units, self.pooling))  # type: ignore[no-any-return]
@@ -61,7 +61,7 @@ def pooled(states: Tensor, units: Tensor, pooling: Literal["mean", "first"]) -> 
     count = int(units.max()) + 1
     belongs = units[:, None] == torch.arange(count, device=units.device)[:, None]  # [B, U, T]
     if pooling == "first":
-        # The first of them is the one with no other of them before it.
+        # The first token of a unit is the one at which the running count is 1.
         belongs = belongs & (belongs.cumsum(-1) == 1)
     weights = belongs.to(states.dtype)
     return weights @ states / weights.sum(-1, keepdim=True).clamp(min=1)

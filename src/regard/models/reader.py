@@ -1,4 +1,4 @@
-"""A recurrent reader: states that have seen both sides of each token, [h_t→, h_t←].
+"""A recurrent reader: the state at each token, [h_t→, h_t←], has seen the text on both sides.
 
 Shapes: B texts, T tokens, d d_model. Masks: True = a real token.
 """
@@ -19,7 +19,7 @@ class Reader(nn.Module):
         super().__init__()
         self.config = config
         self.embedding = nn.Embedding(vocabulary, config.d_model)
-        # Small: tokens that are seldom seen say little then, and are not learned by heart.
+        # Small, so that rare tokens have little influence and are not learned by heart.
         nn.init.normal_(self.embedding.weight, std=0.1 * config.d_model**-0.5)
         self.dropout = Dropout(config.dropout)
         self.encoder = RecurrentEncoder(
@@ -33,7 +33,7 @@ class Reader(nn.Module):
 
     @property
     def longest(self) -> int:
-        """The most positions a sequence may have: there is no limit."""
+        """The most positions a sequence may have; here there is no limit."""
         return sys.maxsize
 
     def features(self, tokens: Tensor, mask: Tensor) -> Tensor:

@@ -1,9 +1,9 @@
 """The recurrent encoder-decoder, with and without attention.
 
-    attention = "none"      Cho et al. 2014: the encoder's last state begins the decoder, which
+    attention = "none"      Cho et al. 2014: the decoder starts from the encoder's last state and
                             reads it again at each step
-    attention = "additive"  Bahdanau et al. 2015: before a step, the last state searches the source
-    attention = "dot"       Luong et al. 2015: after a step, the new state looks at the source
+    attention = "additive"  Bahdanau et al. 2015: before a step, the old state attends to the source
+    attention = "dot"       Luong et al. 2015: after a step, the new state attends to the source
 
 Shapes: B sentences, S source length, T target length, V vocabulary, R rows of a search, d d_model.
 """
@@ -25,16 +25,16 @@ from regard.layers.state_attention import AdditiveAttention, DotAttention, NoAtt
 
 @dataclass(frozen=True)
 class RecurrentState:
-    """What one step hands to the next. R rows: the hypotheses of B sentences, adjacent, R / B each;
-    the source stands once for each sentence.
+    """What one step passes to the next. The R rows are the hypotheses of B sentences, R / B for
+    each, those of a sentence adjacent. The source is stored once per sentence.
     """
 
     layers: list[LayerState]  # of the decoder: (h,) or (h, c), each [R, d]
     memory: SourceMemory  # [B, S, d]
-    fed: Tensor | None  # [R, d] with input feeding: the features of the last step
+    fed: Tensor | None  # [R, d], with input feeding: the features of the previous step
 
     def select(self, rows: Tensor) -> "RecurrentState":
-        """The rows of a new search front, each continuing an old row."""
+        """The state of the rows that a search continues; row i of it continues `rows[i]`."""
         sentences = self.memory.values.size(0)
         group = self.layers[0][0].size(0) // sentences
         kept, counts = torch.unique_consecutive(rows // group, return_counts=True)
@@ -78,7 +78,7 @@ class Recurrent(nn.Module):
             config.dropout,
             config.nonlinearity,
         )
-        # Beside the last token a step reads its context or, fed, the last features.
+        # Besides the previous token, a step reads its context or the features fed back to it.
         reads_more = config.attention != "dot" or config.input_feeding
         self.decoder = RecurrentStack(
             config.cell,
@@ -102,19 +102,19 @@ class Recurrent(nn.Module):
 
     @property
     def longest(self) -> int:
-        """The most positions a sequence may have: there is no limit."""
+        """The most positions a sequence may have; here there is no limit."""
         return sys.maxsize
 
     def reset(self) -> None:
-        """Xavier for the products, embeddings of variance 1/d, which √d in `embed` makes 1; the
-        recurrent layers have drawn their own.
+        """Initialise linear maps by Xavier's rule and embeddings with variance 1/d, which √d in
+        `embed` turns into 1. The recurrent layers have initialised themselves.
         """
         for module in self.modules():
             if isinstance(module, nn.Linear):
                 nn.init.xavier_uniform_(module.weight)
                 if module.bias is not None:
                     nn.init.zeros_(module.bias)
-        # A dict keeps the order of the draws, which a set would leave to memory addresses.
+        # A dict keeps the order of the draws; the order of a set depends on memory addresses.
         for weight in dict.fromkeys((self.source_embedding.weight, self.target_embedding.weight)):
             nn.init.normal_(weight, std=self.config.d_model**-0.5)
 
@@ -128,8 +128,8 @@ class Recurrent(nn.Module):
         return states
 
     def start(self, source: Tensor, source_mask: Tensor) -> RecurrentState:
-        """The state before the first token: the source is read. s_0 = tanh(W h), h having read all
-        of it (Bahdanau et al., A.2.2).
+        """Read the source and return the state before the first token: s_0 = tanh(W h), where h is
+        the encoder's state after the whole source (Bahdanau et al., A.2.2).
         """
         states, last = self.encoder(self.embed(self.source_embedding, source), source_mask)
         first: Tensor = self.bridge(last).tanh()
@@ -141,13 +141,13 @@ class Recurrent(nn.Module):
         )
 
     def read_out(self, y: Tensor, state: Tensor, context: Tensor) -> Tensor:
-        """What p(y_i) = g(y_{i-1}, s_i, c_i) is made of: [..., d] each → [..., d]"""
+        """The features behind p(y_i) = g(y_{i-1}, s_i, c_i): three of [..., d] → [..., d]"""
         features = self.readout(torch.cat((y, state, context), dim=-1)).tanh()
         return self.dropout(features)  # type: ignore[no-any-return]
 
     def features(self, source: Tensor, source_mask: Tensor, target: Tensor) -> Tensor:
-        """[B, T, d], of which `output` makes logits: by fused kernels as far as no step needs to
-        know what the step before it looked at.
+        """Features [B, T, d], which `output` turns into logits. Fused kernels compute all that does
+        not depend on what the previous step attended to.
         """
         with full_precision(source.device):
             state = self.start(source, source_mask)
@@ -165,9 +165,9 @@ class Recurrent(nn.Module):
             return self.read_out(y, s, context)
 
     def search_each_step(self, y: Tensor, state: RecurrentState) -> tuple[Tensor, Tensor]:
-        """Decoder states and contexts, each [B, T, d]. Only the first layer takes part in the
-        search, as in GNMT (Wu et al. 2016), so the layers above it read all of it at once; and only
-        the context's share of its input waits for the search.
+        """Decoder states and contexts, each [B, T, d]. Only the first layer attends to the source,
+        as in GNMT (Wu et al. 2016), so the layers above it read all its states at once. The part of
+        its input that comes from the tokens is computed for all steps beforehand.
         """
         first, own = self.decoder.layers[0], state.layers[0]
         for_token, for_context = first.input_weight.split(self.config.d_model, dim=1)
@@ -181,7 +181,9 @@ class Recurrent(nn.Module):
         return s, torch.stack(contexts, dim=1)
 
     def feed_each_step(self, y: Tensor, state: RecurrentState) -> Tensor:
-        """Features where each step reads those of the last, so that nothing can be done at once."""
+        """Features with input feeding: each step reads those of the previous one, so the steps run
+        one by one.
+        """
         made = []
         for each in y.unbind(1):
             features, state = self.advance(each, state)
@@ -193,7 +195,7 @@ class Recurrent(nn.Module):
         return self.output(self.features(source, source_mask, target))  # type: ignore[no-any-return]
 
     def advance(self, y: Tensor, state: RecurrentState) -> tuple[Tensor, RecurrentState]:
-        """One step over the embedded tokens [R, d] → features [R, d]."""
+        """Make one step: embedded tokens [R, d] → features [R, d]."""
         if self.config.attention == "dot":
             x = y if state.fed is None else torch.cat((y, state.fed), dim=-1)
             s, layers = self.decoder.step(x, state.layers)
@@ -206,18 +208,20 @@ class Recurrent(nn.Module):
         return features, replace(state, layers=layers, fed=fed)
 
     def look(self, query: Tensor, memory: SourceMemory) -> Tensor:
-        """Contexts [R, d] of rows that share the memories of their sentences."""
+        """Contexts [R, d] of rows; the rows of a sentence share its memory."""
         grouped = query.unflatten(0, (memory.values.size(0), -1))
         return self.attention(grouped, memory).flatten(0, 1)  # type: ignore[no-any-return]
 
     def step(self, tokens: Tensor, state: RecurrentState) -> tuple[Tensor, RecurrentState]:
-        """(y, s') = f(x, s): tokens [R] → logits [R, V] for what follows."""
+        """(y, s') = f(x, s): tokens [R] → logits [R, V] for the next token."""
         features, state = self.advance(self.embed(self.target_embedding, tokens), state)
         return self.output(features), state
 
 
 def full_precision(device: torch.device) -> AbstractContextManager[object]:
-    """Recurrent kernels want one type throughout, and a state rounded at each step drifts."""
+    """Turns autocast off: recurrent kernels need one type throughout, and a state that is rounded
+    at each step drifts.
+    """
     if torch.is_autocast_enabled(device.type):
         return torch.autocast(device.type, enabled=False)
     return nullcontext()

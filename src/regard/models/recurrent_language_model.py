@@ -18,13 +18,13 @@ from regard.models.recurrent import full_precision
 
 
 @dataclass(frozen=True)
-class ReadSoFar:
-    """What one step hands to the next."""
+class RecurrentLanguageModelState:
+    """What one step passes to the next."""
 
     layers: list[LayerState]
 
-    def select(self, rows: Tensor) -> "ReadSoFar":
-        return ReadSoFar(
+    def select(self, rows: Tensor) -> "RecurrentLanguageModelState":
+        return RecurrentLanguageModelState(
             [tuple(part.index_select(0, rows) for part in layer) for layer in self.layers]
         )
 
@@ -47,7 +47,7 @@ class RecurrentLanguageModel(nn.Module):
 
     @property
     def longest(self) -> int:
-        """The most positions a sequence may have: there is no limit."""
+        """The most positions a sequence may have; here there is no limit."""
         return sys.maxsize
 
     def embed(self, tokens: Tensor) -> Tensor:
@@ -55,14 +55,14 @@ class RecurrentLanguageModel(nn.Module):
         return self.dropout(self.embedding(tokens) * math.sqrt(self.config.d_model))  # type: ignore[no-any-return]
 
     def continued(self, tokens: Tensor, carried: Tensor | None) -> tuple[Tensor, Tensor]:
-        """[B, T] after what `carried` [B, P, d] has read → features [B, T, d], and what is carried
-        on. Nothing carried is the beginning of a text.
+        """Continue from the states `carried` [B, P, d], or from the beginning of a text if it is
+        None: tokens [B, T] → features [B, T, d], and the states to carry on.
         """
         with full_precision(tokens.device):
             layers = None if carried is None else self.layers_of(carried)
             features, layers = self.decoder(self.embed(tokens), layers)
             parts = [part for layer in layers for part in layer]
-            # The kernel gives a view of its own order, which FSDP does not like to hand on.
+            # The kernel returns a view in another memory order, which FSDP cannot pass on.
             return self.dropout(features).contiguous(), torch.stack(parts, dim=1)
 
     def layers_of(self, carried: Tensor) -> list[LayerState]:
@@ -70,20 +70,22 @@ class RecurrentLanguageModel(nn.Module):
         return [tuple(next(parts) for _ in range(each.num_parts)) for each in self.decoder.layers]
 
     def features(self, tokens: Tensor) -> Tensor:
-        """[B, T] → [B, T, d], of which `output` makes logits."""
+        """[B, T] → [B, T, d], which `output` turns into logits."""
         return self.continued(tokens, None)[0]
 
     def forward(self, tokens: Tensor) -> Tensor:
         """Logits [B, T, V] for the token after each position."""
         return self.output(self.features(tokens))  # type: ignore[no-any-return]
 
-    def start(self, rows: int) -> ReadSoFar:
+    def start(self, rows: int) -> RecurrentLanguageModelState:
         """The state before the first token of each row."""
         like = self.output.weight.detach().new_zeros(rows, 0)
-        return ReadSoFar([layer.zeros(like) for layer in self.decoder.layers])
+        return RecurrentLanguageModelState([layer.zeros(like) for layer in self.decoder.layers])
 
     @torch.no_grad()
-    def step(self, tokens: Tensor, state: ReadSoFar) -> tuple[Tensor, ReadSoFar]:
-        """(y, s') = f(x, s): tokens [R] → logits [R, V] for what follows."""
+    def step(
+        self, tokens: Tensor, state: RecurrentLanguageModelState
+    ) -> tuple[Tensor, RecurrentLanguageModelState]:
+        """(y, s') = f(x, s): tokens [R] → logits [R, V] for the next token."""
         features, layers = self.decoder.step(self.embed(tokens), state.layers)
-        return self.output(self.dropout(features)), ReadSoFar(layers)
+        return self.output(self.dropout(features)), RecurrentLanguageModelState(layers)

@@ -47,8 +47,8 @@ def block_sizes(
 
 @dataclass(frozen=True)
 class TransformerState:
-    """What one step hands to the next. R rows: the hypotheses of B sentences, adjacent. Steps and
-    selections write in place: a state is used once.
+    """What one step passes to the next. The R rows are the hypotheses of B sentences, those of a
+    sentence adjacent. Steps and selections write in place: use a state only once.
     """
 
     cache: KeyValueCache
@@ -56,7 +56,7 @@ class TransformerState:
     memory_bias: Tensor  # [B, S]
 
     def select(self, rows: Tensor) -> "TransformerState":
-        """The rows of a new search front, each continuing an old row."""
+        """The state of the rows that a search continues; row i of it continues `rows[i]`."""
         sentences = self.cache.sentences(rows)
         return TransformerState(
             cache=self.cache.reordered(rows, sentences),
@@ -113,16 +113,20 @@ class Transformer(nn.Module):
 
     @property
     def most_heads(self) -> int:
-        """Of any attention of the decoder: the store of a search has room for these in each."""
+        """The most heads of any attention in the decoder. The store of a search has room for this
+        many in every layer.
+        """
         return max((*self.config.heads("decoder"), *self.config.heads("cross")))
 
     @property
     def longest(self) -> int:
-        """The most positions a sequence may have: only learned ones run out."""
+        """The most positions a sequence may have; only learned positions have a limit."""
         return self.config.max_positions if self.config.positions == "learned" else sys.maxsize
 
     def reset(self) -> None:
-        """Xavier for the products; embeddings of variance 1/d, which √d in `embed` makes 1."""
+        """Initialise linear maps by Xavier's rule and embeddings with variance 1/d, which √d in
+        `embed` turns into 1.
+        """
         for module in self.modules():
             if isinstance(module, nn.Linear):
                 nn.init.xavier_uniform_(module.weight)
@@ -132,7 +136,7 @@ class Transformer(nn.Module):
             if isinstance(module, MultiHeadAttention):
                 for part in module.in_projection.weight.chunk(3):
                     nn.init.xavier_uniform_(part)
-        # A dict keeps the order of the draws, which a set would leave to memory addresses.
+        # A dict keeps the order of the draws; the order of a set depends on memory addresses.
         for weight in dict.fromkeys((self.source_embedding.weight, self.target_embedding.weight)):
             nn.init.normal_(weight, std=self.config.d_model**-0.5)
 
@@ -155,7 +159,7 @@ class Transformer(nn.Module):
         return self.encoder_norm(x)  # type: ignore[no-any-return]
 
     def decode(self, target: Tensor, memory: Tensor, source_mask: Tensor) -> Tensor:
-        """[B, T] → features [B, T, d_model], of which `output` makes logits."""
+        """[B, T] → features [B, T, d_model], which `output` turns into logits."""
         x = self.embed(self.target_embedding, target)
         mask, rotation = key_mask(source_mask), self.rotation(0, target.size(1), x)
         for block in self.decoder:
@@ -171,7 +175,9 @@ class Transformer(nn.Module):
 
     @torch.no_grad()
     def start(self, source: Tensor, source_mask: Tensor) -> TransformerState:
-        """The state before the first token: the source is read, its keys and values are kept."""
+        """Read the source and return the state before the first token, with the source's keys and
+        values.
+        """
         features = self.encode(source, source_mask)
         (sentences, length), heads = source.shape, self.most_heads
         d_k = self.config.d_k
@@ -183,7 +189,7 @@ class Transformer(nn.Module):
             values[:, : projected.values.size(1)] = projected.values
         mask = F.pad(source_mask, (0, room - length))
         if not bool(source_mask.any(1).all()):
-            # Nothing comes of a source that is all padding.
+            # A source that is all padding contributes nothing.
             memory.masked_fill_(~mask[:, None, :, None], 0)
         lowest = torch.finfo(memory.dtype).min
         return TransformerState(
@@ -194,7 +200,7 @@ class Transformer(nn.Module):
 
     @torch.no_grad()
     def step(self, tokens: Tensor, state: TransformerState) -> tuple[Tensor, TransformerState]:
-        """(y, s') = f(x, s): tokens [R] → logits [R, V] for what follows."""
+        """(y, s') = f(x, s): tokens [R] → logits [R, V] for the next token."""
         x = self.embed(self.target_embedding, tokens[:, None], start=state.cache.position)[:, 0]
         rotation = self.rotation(state.cache.position, 1, x)
         cache = state.cache.extended()

@@ -1,1 +1,1 @@
-"""Text and ids."""
+"""Text to ids and back."""

@@ -1,8 +1,8 @@
 """Tokenizers that came with an imported model: any tokenizer.json made of known parts.
 
-Its own ids stay, special ones included, since the model knows them by these. Which is which stands
-in the post-processor: a template that names them by what they are for, and says where they go
-around a text. The library reads the file like any other.
+It keeps its ids, special ones included, since the model knows these. Which ids are special is in
+the post-processor: a template that names each by its role and says where it goes around a text. The
+library reads the file like any other.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from regard.errors import RunError
 from regard.text.tokenizer_json import LARGEST_VOCABULARY, LONGEST_PIECE, Specials
 
-# Parts that read text in time that grows with its length and carry no programs of their own.
+# Parts whose running time is linear in the length of the text, and which contain no programs.
 KNOWN = {
     "normalizer": {
         *("BertNormalizer", "Lowercase", "NFC", "NFD", "NFKC", "NFKD", "Prepend", "Replace"),
@@ -30,7 +30,7 @@ KNOWN = {
         *("Strip", "WordPiece"),
     },
 }
-# A pattern can be written so that it takes for ever; these cannot, nor can a class of characters.
+# Some patterns take for ever; these do not, nor does a class of characters.
 HARMLESS = {r"\s+", " {2,}"}
 CLASS = re.compile(r"\[(\\x\{[0-9a-f]{1,6}\}(-\\x\{[0-9a-f]{1,6}\})?)+\]")
 
@@ -38,8 +38,8 @@ CLASS = re.compile(r"\[(\\x\{[0-9a-f]{1,6}\}(-\\x\{[0-9a-f]{1,6}\})?)+\]")
 def adopted(
     document: dict[str, Any], specials: Specials, around: tuple[str, ...], where: str
 ) -> dict[str, Any]:
-    """The form in which a run keeps a foreign file. `around` names what is put around a text:
-    "start", "text" and "end", as far as the model wants them.
+    """A foreign file in the form in which a run keeps it. `around` says what the model expects
+    around a text: some of "start", "text" and "end".
     """
     pieces = vocabulary(document, where)
     roles = {role: index for role, index in specials._asdict().items() if index is not None}
@@ -56,7 +56,7 @@ def template(
     specials: Mapping[str, tuple[str, int]], around: tuple[str, ...], named: Mapping[str, str]
 ) -> dict[str, Any]:
     """A post-processor that puts special pieces around a text, or around two with segments 0 and 1.
-    `specials` has the piece and the id of each role, which the template calls as `named` says.
+    `specials` has the piece and the id of each role; `named` says what the template calls it.
     """
     single: list[dict[str, Any]] = [
         {"Sequence": {"id": "A", "type_id": 0}}
@@ -98,7 +98,7 @@ def specials_of(document: dict[str, Any], where: str) -> Specials:
 
 
 def checked(document: dict[str, Any], where: str) -> dict[str, Any]:
-    """The same document, known to be safe to give to the library."""
+    """The document, after checking that it is safe to pass to the library."""
     pieces = vocabulary(document, where)
     for role, index in specials_of(document, where)._asdict().items():
         if index is not None and index not in pieces:
@@ -118,7 +118,7 @@ def checked(document: dict[str, Any], where: str) -> dict[str, Any]:
 
 
 def class_of(codes: Sequence[int]) -> str:
-    """A pattern for one of these characters, given in rising order."""
+    """A pattern that matches one of these characters, given in rising order."""
     ranges: list[list[int]] = []
     for code in codes:
         if ranges and ranges[-1][1] == code - 1:
@@ -135,7 +135,7 @@ def harmless(pattern: object) -> bool:
 
 
 def parts_of(section: Any) -> Iterator[dict[str, Any]]:
-    """A part, and the parts of a sequence of them."""
+    """A part, or the parts of a sequence."""
     if section is None:
         return
     if not isinstance(section, dict):

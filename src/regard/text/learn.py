@@ -44,7 +44,7 @@ def learn_bpe(texts: list[str], room: int, verbatim: bool = False) -> dict[str, 
         vocab_size=room,
         min_frequency=2,
         show_progress=False,
-        # Given as both, because the library breaks ties at the limit by chance.
+        # Both are given, because the library breaks ties at the limit at random.
         initial_alphabet=alphabet,
         limit_alphabet=len(alphabet),
         max_token_length=64,
@@ -66,8 +66,8 @@ def learn_unigram(texts: list[str], room: int, verbatim: bool = False) -> dict[s
     library = _cutter(models.Unigram(), verbatim)
     learned = _run(library, trainer, _without_rare(texts, alphabet))
     scores = {piece: score for piece, score in learned["vocab"] if piece != SPECIALS[UNKNOWN]}
-    # The library adds up in a random order, and ranks the characters that it needs but did not
-    # choose by chance, in steps of 0.0001 from the lowest score. Flattening both makes learning
+    # The library adds numbers in a random order, and gives the characters that it needs but did not
+    # choose random ranks, in steps of 0.0001 from the lowest score. Flattening both makes learning
     # repeatable.
     lowest = min(scores.values())
     ladder = lowest + 0.0001 * (len(alphabet) + 1)
@@ -79,7 +79,7 @@ def learn_unigram(texts: list[str], room: int, verbatim: bool = False) -> dict[s
 
 
 def learn_words(texts: list[str], room: int, verbatim: bool = False) -> dict[str, Any]:
-    """The most frequent words, and characters in which to spell the others."""
+    """The most frequent words, and the characters that spell all others."""
     alphabet = _alphabet(texts, room // 4)
     cutter = _cutter(models.BPE(), verbatim).pre_tokenizer
     counts = Counter(part for text in texts for part, _ in cutter.pre_tokenize_str(text))
@@ -107,7 +107,7 @@ def _most_frequent(counts: Counter[str], limit: int) -> list[str]:
 
 
 def _without_rare(texts: list[str], alphabet: list[str]) -> Iterable[str]:
-    """Rare characters become gaps between words, so that nothing is learned across them."""
+    """Replace rare characters by gaps between words, so that nothing is learned across them."""
     known = {" ", *alphabet}
     rare = {character for text in texts for character in set(text) - known}
     gaps = str.maketrans(dict.fromkeys(rare, " "))
@@ -115,7 +115,7 @@ def _without_rare(texts: list[str], alphabet: list[str]) -> Iterable[str]:
 
 
 def _cutter(model: models.Model, verbatim: bool) -> tokenizers.Tokenizer:
-    """A library tokenizer that cuts normalised text as ours does, around the given model."""
+    """A tokenizer of the library with the given model, which cuts normalised text as ours does."""
     framed = frame(lowercase=False, verbatim=verbatim)
     document = {**framed, "normalizer": None, "model": bpe_model([])}
     library = tokenizers.Tokenizer.from_str(json.dumps(document))

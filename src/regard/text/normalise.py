@@ -1,7 +1,7 @@
-"""One spelling for each text: what a tokenizer sees, and what its decoding gives back.
+"""One spelling for each text: what a tokenizer sees, and what decoding returns.
 
-The rules are data in the form the `tokenizers` library reads, so they are saved inside
-tokenizer.json and stay the same however Python's own Unicode tables move on.
+The rules are data in the form that the `tokenizers` library reads. So they are saved inside
+tokenizer.json and stay the same when Python's Unicode tables change.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ WORD_START = "▁"
 
 
 def normaliser(*, lowercase: bool, verbatim: bool = False) -> dict[str, Any]:
-    """The normaliser section of a tokenizer.json. Verbatim text keeps its lines and spaces, all but
-    the carriage returns of its line ends.
+    """The normaliser section of a tokenizer.json. Verbatim text keeps its lines and spaces, except
+    the carriage returns of line ends.
 
-    NFC comes after dropping and lowering, which can both bring a letter and its accent together;
-    white space comes after NFC, which turns one kind of space into another. In this order a
-    normalised text is normalised already.
+    NFC comes after dropping and lower-casing, which can both bring a letter and its accent
+    together; white space comes after NFC, which turns one kind of space into another. In this order
+    normalising a text twice changes nothing more.
     """
     one_space: list[dict[str, Any]] = [
         {"type": "Replace", "pattern": {"Regex": r"\s+"}, "content": " "},
@@ -40,7 +40,7 @@ def normaliser(*, lowercase: bool, verbatim: bool = False) -> dict[str, Any]:
 
 
 def scalar_values(text: str) -> str:
-    r"""Mend surrogates, which a Python string can hold (JSON's "\ud800") and UTF-8 cannot."""
+    r"""Replace surrogates, which a Python string can hold (JSON's "\ud800") and UTF-8 cannot."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -1,8 +1,8 @@
 """Text to ids and back.
 
 Nothing is ever unknown: a character outside the vocabulary is spelled in bytes. Ids 0 to 3 are
-the special pieces, the next 256 are the bytes, then comes what was learned. No text encodes to a
-special piece; those are for batches and models to add.
+the special pieces, the next 256 are the bytes, then come the learned pieces. No text encodes to a
+special piece; batches and models add these.
 
 A tokenizer that came with an imported model keeps its own ids, and knows which are special.
 """
@@ -52,7 +52,7 @@ __all__ = [
     "Tokenizers",
 ]
 
-# The library's own threads make it print a warning at every later fork; who wants them sets this.
+# With its own threads the library prints a warning at every later fork; set this to use them.
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 Kind = Literal["bpe", "unigram", "word", "character"]
@@ -67,7 +67,7 @@ _LEARN = {
 
 
 class Tokenizer:
-    """Made by `train`, `from_json` or `load`."""
+    """Encodes and decodes text. It is made by `train`, `from_json` or `load`."""
 
     def __init__(self, document: dict[str, Any]) -> None:
         self._json = json.dumps(document, ensure_ascii=False)
@@ -92,7 +92,7 @@ class Tokenizer:
         lowercase: bool = False,
         verbatim: bool = False,
     ) -> Self:
-        """Learn at most `vocabulary_size` pieces; fewer where the texts have no more to teach.
+        """Learn at most `vocabulary_size` pieces, or fewer if the texts do not have that many.
 
         A verbatim tokenizer keeps lines and spaces as they are, for running text.
         """
@@ -160,19 +160,21 @@ class Tokenizer:
         return len(self._pieces)
 
     def normalise(self, text: str) -> str:
-        """The one spelling that stands for this text; decoding an encoded text gives it back."""
+        """The normalised spelling of a text; decoding an encoded text returns it."""
         normaliser = self._library.normalizer
         mended = scalar_values(text)
         return mended if normaliser is None else str(normaliser.normalize_str(mended))
 
     @property
     def lower_cases(self) -> bool:
-        """Whether capitals are lost."""
+        """Whether capitals become lower case."""
         return self.normalise("A") == "a"
 
     @property
     def keeps_lines(self) -> bool:
-        """Whether it is for running text; others make one line of everything."""
+        """Whether it keeps the lines of running text; other tokenizers turn a text into one
+        line.
+        """
         return "\n" in self.decode(self.encode("a\nb"))
 
     def encode(self, text: str) -> list[int]:
@@ -193,8 +195,8 @@ class Tokenizer:
         return self.decode_batch([ids])[0]
 
     def decode_batch(self, batch: Sequence[Sequence[int]]) -> list[str]:
-        """Normalised text, so always one line unless the tokenizer is verbatim, whatever bytes a
-        model may have spelled.
+        """Normalised text. Unless the tokenizer is verbatim it is always one line, whatever bytes a
+        model has produced.
         """
         special = set(self.specials)
         plain = [[index for index in self._known(ids) if index not in special] for ids in batch]
@@ -208,20 +210,22 @@ class Tokenizer:
     def word_of(self, ids: Sequence[int]) -> list[int]:
         """The index of the word that each piece belongs to, -1 for a special piece."""
         words = []
-        word, begun = 0, False
+        word, started = 0, False
         special = set(self.specials)
         for index, piece in zip(ids, self.pieces(ids), strict=True):
             if index in special:
                 words.append(-1)
                 continue
-            if self.begins_word(piece) and begun:
-                word, begun = word + 1, False
-            begun = begun or piece != WORD_START
+            if self.begins_word(piece) and started:
+                word, started = word + 1, False
+            started = started or piece != WORD_START
             words.append(word)
         return words
 
     def begins_word(self, piece: str) -> bool:
-        """Whether white space stands before a piece; foreign ones mark it in their own ways."""
+        """Whether white space comes before a piece; foreign tokenizers mark it in their own
+        ways.
+        """
         model: Any = self._library.model
         if isinstance(model, tokenizers.models.WordPiece):
             return not piece.startswith(model.continuing_subword_prefix)
@@ -239,8 +243,8 @@ class Tokenizer:
 
 
 class Tokenizers(NamedTuple):
-    """One for each side; the same object twice when the vocabulary is joint, unless it came with a
-    model that cuts each language by its own rules.
+    """A tokenizer for each side. With a joint vocabulary both are the same object, unless they came
+    with a model that cuts each language by its own rules.
     """
 
     source: Tokenizer

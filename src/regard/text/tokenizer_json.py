@@ -1,8 +1,8 @@
 """The contents of tokenizer.json: a file the `tokenizers` library reads, in one fixed form.
 
-Only the vocabulary varies. Everything else (normaliser, cutting, decoder) is written from this
-page and compared with it when a file is read, so a foreign or hostile file never gets as far as
-the library.
+Only the vocabulary varies. Everything else (normaliser, cutting, decoder) is written by this
+module, and compared with it when a file is read, so a foreign or hostile file never reaches the
+library.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ RESERVED = SPECIALS + tuple(f"<0x{byte:02X}>" for byte in range(256))
 
 
 class Specials(NamedTuple):
-    """Ids of pieces that no text has: of our own tokenizers, unless others are given. Since nothing
-    is ever unknown to these, the piece for it is free to stand where something is masked.
+    """Ids of pieces that no text contains; the defaults are those of our own tokenizers. Since
+    nothing is ever unknown to these, their unknown piece serves as the mask.
     """
 
     pad: int = PAD
@@ -34,7 +34,9 @@ class Specials(NamedTuple):
 
     @property
     def never(self) -> list[int]:
-        """Pieces that no output has; elsewhere END may be one of the others as well."""
+        """Ids that no output contains. In a foreign tokenizer END may share its id with one of
+        these pieces; that id is then allowed.
+        """
         others = {self.pad, self.unknown, self.start, self.mask}
         return sorted(index for index in others - {self.end} if index is not None)
 
@@ -43,12 +45,12 @@ LARGEST_VOCABULARY = 1_000_000
 LARGEST_JSON = 100_000_000
 LONGEST_PIECE = 200
 
-# White space begins a word; every punctuation mark, symbol and digit stands alone (so no text can
-# spell "</s>" or "<0x41>" in one piece); an unbroken run is cut after 128 characters, which bounds
-# both the longest piece and the work for one word.
+# White space begins a word. Every punctuation mark, symbol and digit is a part of its own, so no
+# text can spell "</s>" or "<0x41>" in one piece. An unbroken run is cut after 128 characters, which
+# bounds both the longest piece and the work for one word.
 _ALONE = r"\p{P}\p{S}\p{Nd}"
 _PARTS = f"{WORD_START}?[{_ALONE}&&[^{WORD_START}]]|{WORD_START}?[^{_ALONE}]{{1,128}}"
-# Of verbatim text, a line end and every further space stand alone as well.
+# In verbatim text, a line end and every further space are parts of their own, too.
 _VERBATIM_PARTS = (
     rf"\n|{WORD_START}?[{_ALONE}&&[^{WORD_START}]]|{WORD_START}?[^{_ALONE}\n]{{1,128}}|{WORD_START}"
 )
@@ -70,8 +72,8 @@ _DECODER_STEPS = [
 
 
 def frame(*, lowercase: bool, verbatim: bool = False) -> dict[str, Any]:
-    """The whole file except its model. Sentences are framed by white space that means nothing; of
-    verbatim text every line end and every space is a part.
+    """The whole file except its model. White space around sentences means nothing; in verbatim text
+    every line end and every space is a part.
     """
     steps = [_VERBATIM_MARK, _VERBATIM_CUT] if verbatim else [_MARK_SPACES, _CUT]
     decoders = _DECODER_STEPS[:-1] if verbatim else _DECODER_STEPS
@@ -90,7 +92,9 @@ def frame(*, lowercase: bool, verbatim: bool = False) -> dict[str, Any]:
 def bpe_model(
     learned: Sequence[str], merges: Sequence[Sequence[str]] = (), *, whole_words: bool = False
 ) -> dict[str, Any]:
-    """Pieces built by merges; without merges, characters, and `whole_words` where one matches."""
+    """Pieces built by merges. Without merges, a word in `whole_words` is one piece, and all others
+    are spelled in characters.
+    """
     return {
         "type": "BPE",
         "dropout": None,
@@ -140,7 +144,7 @@ def parse(text: str, where: str) -> dict[str, Any]:
 
 
 def read(document: dict[str, Any], where: str) -> dict[str, Any]:
-    """Checked; what is returned is safe to give to the library."""
+    """Check a document; what is returned is safe to pass to the library."""
     model = document.get("model")
     if not isinstance(model, dict):
         raise refusal(where, "no model section")
@@ -152,7 +156,7 @@ def read(document: dict[str, Any], where: str) -> dict[str, Any]:
 
 
 def _checked_model(model: dict[str, Any], where: str) -> dict[str, Any]:
-    """The same model, built anew from its vocabulary alone."""
+    """The model, built again from its vocabulary alone."""
     vocabulary, merges = model.get("vocab"), model.get("merges")
     if model.get("type") == "Unigram":
         entries = _checked_scores(vocabulary, where)

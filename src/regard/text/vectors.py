@@ -20,8 +20,8 @@ Vectors = dict[str, NDArray[np.float32]]
 
 
 def read_vectors(path: Path, wanted: set[str], width: int) -> Vectors:
-    """The vectors of the wanted words that a file has; a word in other case counts where the wanted
-    one is missing. A name that ends in .bin, or .bin.gz, is binary.
+    """The vectors of the wanted words that a file contains. If a word is missing, its vector in
+    another case is taken. A file is binary if its name ends in .bin or .bin.gz.
     """
     try:
         with opened(path) as file:

@@ -5,14 +5,15 @@ and years, three tenses, negation, questions, adjectives on either side of the n
 subordinate clauses. Every French sentence has exactly one translation, so a model can be scored
 by exact match.
 
-The variant `phrasebook-long` joins the same words and clauses to sentences of up to 60 words, with
-lists and subordinate clauses; all lengths are about as frequent, in training and in the test.
+The variant `phrasebook-long` joins the same words and clauses into sentences of up to 60 words,
+with lists and subordinate clauses. All lengths are about equally frequent, in training and in the
+test.
 
-What is held out stays held out: whether a sentence is for training, validation or test is
-decided by its English text without the closing mark, so no source and no target of `valid` or
-`test` is in `train`, not even with other punctuation. `HELD_OUT` is in none of the three, neither
-alone nor as part of a sentence nor with its words in another order, though training has all its
-words in sentences of its kind.
+What is held out stays held out: the English text without the closing mark decides whether a
+sentence is for training, validation or test. So no source and no target of `valid` or `test` is in
+`train`, not even with other punctuation. `HELD_OUT` is in none of the three, neither alone nor as
+part of a sentence nor with its words in another order; but training has all its words, in similar
+sentences.
 """
 
 import hashlib
@@ -60,11 +61,12 @@ _SIZES: dict[Variant, dict[Split, int]] = {
     "phrasebook": {"train": 112_000, "valid": 1_000, "test": 2_000},
     "phrasebook-long": {"train": 100_000, "valid": 1_000, "test": 2_000},
 }
-# Of 1,000 buckets, a few more than needed, since the sizes are exact and the hash is not.
+# Shares of 1,000 buckets, a little larger than needed: sizes are exact, shares by a hash are not.
 _TEST_BUCKETS, _VALID_BUCKETS = 20, 11
 _SHORT_WORDS = 9
 _UNPUNCTUATED = 0.3
-# Of the long variant: sentences as short as the plain ones are, and how many words one may have.
+# In the long variant: the limit of sentences as short as plain ones, and of all sentences, in
+# words.
 _LIKE_PLAIN = 12
 _LIMITS = tuple(min(limit, LONGEST_WORDS) for limit in range(6, 68))
 
@@ -117,7 +119,7 @@ def _sentence(text: str, mark: str) -> str:
 
 
 def _finish(draw: Draw, said: Phrase) -> Phrase:
-    """Capital and full stop; some short statements go without, as people type them."""
+    """Add a capital and a full stop, except to some short statements, as people type them."""
     bare = said.fr.count(" ") < _SHORT_WORDS and draw.chance(_UNPUNCTUATED)
     mark = "" if bare or said.fr.endswith("?") else "."
     return Phrase(_sentence(said.fr, mark), _sentence(said.en, mark))
@@ -143,7 +145,7 @@ def _said(draw: Draw, variant: Variant, constructions: tuple[Construction, ...])
     if limit < _LIKE_PLAIN:
         return draw.one(constructions)(draw)
     said = long_sentence(draw, limit)
-    # A first clause with long lists may be longer than all that was asked for.
+    # A first clause with long lists may already be longer than the limit.
     return said if num_words(said.fr) <= LONGEST_WORDS else _said(draw, variant, constructions)
 
 

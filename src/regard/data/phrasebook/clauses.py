@@ -84,7 +84,9 @@ def clause(
 
 
 def done_to(subject: Subject, verb: Verb, thing: Subject) -> Phrase:
-    """Paul a écrites (les lettres): with avoir, agreement is with the object that went before."""
+    """(Les lettres que) Paul a écrites: with avoir, the participle agrees with a preceding
+    object.
+    """
     participle = french.agree(verb.participle, thing.feminine, thing.many)
     fr = f"{_say(subject.fr, HAVE.present[subject.person], '')} {participle}"
     return Phrase(fr, f"{subject.en} {verb.past}")
@@ -234,7 +236,7 @@ def be_question(subject: Subject, tense: Tense, rest: Phrase, *, inverted: bool)
 
 
 def quality(adjective: Adjective, subject: Subject) -> Phrase:
-    """An adjective that agrees with the subject it is said of."""
+    """An adjective that agrees with its subject."""
     return Phrase(adjective.forms[2 * subject.many + subject.feminine], adjective.en)
 
 

@@ -63,7 +63,7 @@ from regard.data.phrasebook.verbs import Verb
 
 Action = tuple[Verb, Complement]
 
-# What one has in French and is in English.
+# Feelings that French expresses with avoir and English with to be.
 FEELINGS = {
     "hungry": "faim",
     "thirsty": "soif",
@@ -129,7 +129,7 @@ ERRANDS: tuple[tuple[Phrase, Action], ...] = (
     (SCHOOL.towards, (verbs.SPEAK, someone(Phrase("avec", "with")))),
     (HOTEL.towards, (verbs.MEET, someone())),
 )
-# What one may have done to a thing, and hence say of it.
+# What people may have done to a thing, for relative clauses.
 _DONE: tuple[tuple[Verb, tuple[words.Noun, ...]], ...] = (
     (verbs.BUY, words.GOODS),
     (verbs.SELL, (*words.GOODS, *words.HOMES)),
@@ -222,7 +222,7 @@ def at_the_time(draw: Draw) -> Phrase:
 
 
 def errand(draw: Draw) -> Phrase:
-    """Going somewhere to do something there."""
+    """Somebody goes somewhere to do something there."""
     subject = somebody(draw)
     place, (verb, complement) = draw.one(ERRANDS)
     main = clause(subject, verbs.GO, draw.one(TENSES), place)
@@ -264,7 +264,9 @@ def who(draw: Draw) -> Phrase:
 
 
 def which(draw: Draw) -> Phrase:
-    """Les lettres que Paul a écrites sont longues: the participle agrees with what precedes."""
+    """Les lettres que Paul a écrites sont longues: the participle agrees with the object before
+    it.
+    """
     verb, nouns = draw.one(_DONE)
     noun = draw.one(nouns)
     many = draw.chance(0.35)

@@ -54,7 +54,7 @@ WHEREABOUTS = (
 _CONDITIONS = wheel(("state", 4), ("profession", 4), ("place", 2), ("late", 1))
 # Elles and nous: who makes the adjective plural.
 _GROUPS = tuple(subject for subject in phrases.PRONOUNS if subject.many and subject.feminine)
-# Nobody changes country from one tense to the next.
+# Where somebody is from does not change, so it is said in the present only.
 _CONDITIONS_NOW = (*_CONDITIONS, *("origin",) * 6)
 _DEGREES = (NOTHING, NOTHING, Phrase("très", "very"), Phrase("trop", "too"))
 _RELATIVES = (words.BROTHER, words.SISTER, words.COUSIN, words.FRIEND)

@@ -34,14 +34,14 @@ _DOCUMENTS = (
     Noun.of("convention", "f", "convention"),
     Noun.of("déclaration", "f", "declaration"),
 )
-# Names: capitals and an article in English.
+# Names, which have capitals and an article in English.
 _BODIES = (
     Noun.of("zone économique", "f", "Economic Area"),
     Noun.of("communauté économique", "f", "Economic Community"),
     Noun.of("union monétaire", "f", "Monetary Union"),
     Noun.of("banque centrale", "f", "Central Bank"),
 )
-# Matters: neither.
+# Matters, which have neither.
 _MATTERS = (
     Noun.of("commerce", "m", "trade"),
     Noun.of("politique agricole", "f", "agricultural policy"),
@@ -74,7 +74,7 @@ _HANDLED: tuple[tuple[Verb, tuple[Noun, ...]], ...] = (
 
 
 def _body(draw: Draw) -> Phrase:
-    """The European Economic Area and its like."""
+    """A name like the European Economic Area."""
     noun, region = draw.one(_BODIES), draw.one(_REGIONS)
     fr = french.definite(f"{noun.fr} {region.forms[1]}", noun.feminine, many=False)
     return Phrase(fr, f"the {region.en} {noun.en}")
@@ -160,7 +160,7 @@ def _by_somebody(draw: Draw) -> Phrase:
 def _said_passively(
     draw: Draw, work: Subject, verb: Verb, tense: Tense, by: Phrase, time: Phrase
 ) -> Phrase:
-    # Without an agent, the present tells a state: the shop is open, not opened.
+    # Without an agent, the present would describe a state: the shop is open, not opened.
     rest = by if tense == "present" else draw.one((by, time, together(by, time)))
     if draw.chance(0.2):
         return passive_question(work, verb, tense, rest)

@@ -1,4 +1,4 @@
-"""Chance that is the same on every machine and under every Python version."""
+"""Random draws that are the same on every machine and under every Python version."""
 
 import random
 from collections.abc import Sequence
@@ -10,8 +10,8 @@ T = TypeVar("T")
 class Draw:
     """Seeded draws.
 
-    Only `random()` is used: of all the methods of `random.Random` it is the one whose sequence
-    Python promises to keep for a given seed.
+    Only `random()` is used: it is the only method of `random.Random` whose sequence Python promises
+    to keep for a given seed.
     """
 
     __slots__ = ("_random",)

@@ -42,7 +42,7 @@ from regard.data.phrasebook.times import Scale
 from regard.data.phrasebook.verbs import Verb
 from regard.data.phrasebook.words import Noun
 
-# Draws what follows the verb; the owner resolves son/sa, True says that the verb is negated.
+# Draws what follows the verb. The owner decides son or sa; True means that the verb is negated.
 Complement = Callable[[Draw, Subject | None, bool], Phrase]
 
 
@@ -172,7 +172,7 @@ def _of_generic(noun: Noun, many: bool) -> Phrase:
     return Phrase(fr, noun.en_plural if many else noun.en)
 
 
-# What one likes in general: French has the article, English has none.
+# Things that people like in general: French has the article, English has none.
 LIKED = one_of(
     tuple(_of_generic(noun, False) for noun in (*words.FOOD, *words.DRINKS, words.MUSIC))
     + tuple(_of_generic(noun, True) for noun in (*words.SNACKS, words.FLOWER))
@@ -239,7 +239,7 @@ Choice = tuple[tuple[Frame, ...], ...]
 
 
 def _by_verb(frames: Iterable[Frame]) -> Choice:
-    """The uses of each verb together, so that verbs with many uses are not said more often."""
+    """Group the uses of each verb, so that verbs with many uses are not drawn more often."""
     uses: dict[str, list[Frame]] = {}
     for frame in frames:
         uses.setdefault(frame.verb.infinitive, []).append(frame)
@@ -258,18 +258,18 @@ _ONCE = (
 _TRAVEL = (verbs.VISIT, verbs.GO, verbs.LEAVE, verbs.RETURN)
 
 DOINGS = _by_verb(_FRAMES)
-# What somebody may do no longer.
+# What somebody may no longer do.
 HABITS = _by_verb(frame for frame in _FRAMES if frame.verb not in _ONCE)
 # What somebody may want, have or be about to do.
 PLANS = _by_verb(
     frame for frame in _FRAMES if frame.scale != "accident" and frame.verb is not verbs.LIKE
 )
-# Countries and months; visits make up half.
+# Journeys with countries and months; visits are half of them.
 _VISITS, *_OTHER_JOURNEYS = _by_verb(
     frame for frame in _FRAMES if frame.scale == "journey" and frame.verb in _TRAVEL
 )
 JOURNEYS = wheel((_VISITS, 3), *((journeys, 1) for journeys in _OTHER_JOURNEYS))
-# Said of somebody, these ask for a place: Where do you live?
+# Verbs that go with where: Where do you live?
 WHEREABOUTS = (verbs.GO, verbs.LIVE, verbs.WORK)
 
 

@@ -1,7 +1,7 @@
 """Long sentences: tales, portraits and news, told clause by clause up to sixty words.
 
-The words and the clauses are those of the short sentences. What is new is how far they reach: lists
-of people and things, clauses that go on with puis, mais and pendant que, reports with several que.
+They have the same words and clauses as the short sentences, but more of them: lists of people and
+things, clauses that continue with puis, mais and pendant que, reports with several que.
 """
 
 from collections.abc import Callable, Iterator
@@ -38,12 +38,12 @@ from regard.data.phrasebook.times import TENSES, Scale, Tense, when
 
 LONGEST_WORDS = 60
 
-# What may be several: things bought, people met, countries visited.
+# Verbs whose objects may be a list: things bought, people met, countries visited.
 _LISTED = (
     *(verbs.BUY, verbs.EAT, verbs.DRINK, verbs.READ, verbs.WRITE, verbs.LISTEN, verbs.WATCH),
     *(verbs.VISIT, verbs.MEET, verbs.AWAIT, verbs.SPEAK, verbs.GIVE, verbs.LOSE, verbs.FIND),
 )
-# Any number of things in a list may have these.
+# Words that may occur more than once in a list.
 _SMALL_WORDS = {
     *("a", "an", "the", "this", "these", "two", "three", "four"),
     *("with", "to", "my", "your", "his", "her", "our", "their"),
@@ -69,7 +69,7 @@ def num_words(text: str) -> int:
 
 
 def long_sentence(draw: Draw, limit: int) -> Phrase:
-    """A sentence of as many clauses as fit a number of French words; at least one."""
+    """A sentence of as many clauses as fit into `limit` French words; at least one."""
     return draw.one((_tale, _tale, _tale, _portrait, _news))(draw, limit)
 
 
@@ -96,7 +96,7 @@ def enumerated(parts: list[Phrase]) -> Phrase:
 
 
 def _stated(draw: Draw, constructions: tuple[Callable[[Draw], Phrase], ...]) -> Iterator[Phrase]:
-    """Statements that can stand in a list: neither questions nor with commas of their own."""
+    """Statements that can be part of a list: they are no questions and contain no commas."""
     while True:
         said = draw.one(constructions)(draw)
         if said.fr[-1] != "?" and "," not in said.fr:
@@ -149,7 +149,7 @@ def _tale(draw: Draw, limit: int) -> Phrase:
 
 def _told(draw: Draw, doings: Choice, subject: Subject, tense: Tense, limit: int) -> Phrase:
     parts = _fitting(_events(draw, doings, subject, tense), limit)
-    # The parts bring their commas with them, at the end of the one before.
+    # Each part brings its comma with it, at the end of the part before it.
     return Phrase(
         " ".join(part.fr for part in parts).replace(" ,", ","),
         " ".join(part.en for part in parts).replace(" ,", ","),
@@ -165,7 +165,7 @@ def _arrival(draw: Draw, subject: Subject, tense: Tense) -> Phrase:
 
 
 def _teller(draw: Draw) -> Subject:
-    """Who a tale is about: somebody, several people, or somebody we hear a little more of."""
+    """Whom a tale is about: somebody, several people, or somebody described a little more."""
     match draw.one(("plain", "plain", "plain", "several", "known")):
         case "several":
             return _several_people(draw)
@@ -193,7 +193,7 @@ def _several_people(draw: Draw) -> Subject:
 
 
 def _events(draw: Draw, doings: Choice, subject: Subject, tense: Tense) -> Iterator[Phrase]:
-    """What happens first, and then, with the words that join it to what went before."""
+    """What happens first and next, with the words that join each event to the one before."""
     yield _doing(draw, pick(draw, doings), subject, tense)
     kinds = _WILL_GO_ON if tense == "future" else _WENT_ON
     kind = ""
@@ -231,7 +231,7 @@ def _because(said: Phrase, why: Phrase) -> Phrase:
 
 
 def _other(draw: Draw, subject: Subject) -> Subject:
-    """Somebody else, maybe a relative of whom the last clause was about."""
+    """Somebody else, maybe a relative of the person in the last clause."""
     if draw.chance(0.5):
         return kin(draw, subject)
     while (other := somebody(draw, pronouns=False)).pronoun is subject.pronoun:
@@ -249,7 +249,7 @@ def _doing(draw: Draw, frame: Frame, subject: Subject, tense: Tense) -> Phrase:
 
 
 def _several(draw: Draw, complement: Complement, subject: Subject) -> Phrase:
-    """A list in which nothing is named twice: no hat beside a red hat."""
+    """A list in which nothing occurs twice: no hat beside a red hat."""
     found: list[Phrase] = []
     named: set[str] = set()
     for _ in range(draw.one((2, 2, 3, 3, 4, 5))):

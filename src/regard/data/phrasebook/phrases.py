@@ -1,4 +1,4 @@
-"""Noun phrases and subjects: determiner, adjectives and noun agree and stand in their order."""
+"""Noun phrases and subjects: determiner, adjectives and noun agree and are in their order."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class Subject:
 
     @property
     def pronoun(self) -> "Subject":
-        """How the same sentence speaks of this subject again."""
+        """The pronoun by which a sentence refers to this subject again."""
         if self.person == 2:
             return SHE if self.feminine else HE
         if self.person == 5:
@@ -79,7 +79,7 @@ NAMES = (
     *(third(Phrase(name, name), feminine=True) for name in words.WOMEN),
     *(third(Phrase(name, name), feminine=False) for name in words.MEN),
 )
-# Whose relatives and things may open a sentence; son and sa would leave open: his or hers?
+# Owners of people and things that may begin a sentence; with son or sa, his or her is unclear.
 SPEAKERS = tuple(subject for subject in PRONOUNS if subject.person != 2)
 
 _KINDS = wheel(
@@ -219,7 +219,7 @@ def somebody(draw: Draw, *, pronouns: bool = True) -> Subject:
 
 
 def asked_about(draw: Draw) -> Subject:
-    """Whom a question is about; nobody asks whether I do what I do."""
+    """Whom a question is about; nobody asks about himself."""
     return draw.one(YOU_AND_THEY) if draw.chance(0.6) else somebody(draw, pronouns=False)
 
 

@@ -20,7 +20,7 @@ from regard.data.phrasebook.times import DURATIONS, TENSES, Tense, a_year, takes
 _OFTEN = Phrase("souvent", "often")
 _ALWAYS = Phrase("toujours", "always")
 _ADVERBS: dict[Tense, tuple[Phrase, ...]] = {"present": (_OFTEN, _ALWAYS), "past": (_OFTEN,)}
-# What nobody does so often that it is worth saying.
+# Verbs that sound odd with often or always.
 _SELDOM = (verbs.WRITE, verbs.OPEN, verbs.CLOSE, verbs.ARRIVE)
 _NEGATIONS: tuple[Negation, ...] = wheel(("pas", 5), ("jamais", 3), ("plus", 2))
 _QUESTION_WORDS = {
@@ -119,7 +119,7 @@ def question_word(draw: Draw) -> Phrase:
     place = 0.0 if word == "where" else 0.4
     time = 0.0 if word == "when" else 0.5 if word == "what" else 0.15
     rest = together(rest, circumstances(draw, frame, tense, place, time))
-    # Only a pronoun stands behind the verb after a question word.
+    # After a question word, only a pronoun may follow the verb.
     inverted = word != "what" and subject is subject.pronoun and draw.chance(0.5)
     asking = _QUESTION_WORDS[word]
     return question(subject, frame.verb, tense, rest, asking, inverted=inverted)

@@ -1,4 +1,4 @@
-"""Sentences about what is around: where things are, what a town has, weather, timetables."""
+"""Sentences about the surroundings: where things are, what a town has, weather, timetables."""
 
 from regard.data.phrasebook import french, phrases, verbs, words
 from regard.data.phrasebook.clauses import asked, be_question, being, clause, question

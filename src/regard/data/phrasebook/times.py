@@ -6,11 +6,11 @@ from regard.data.phrasebook.draw import Draw, wheel
 from regard.data.phrasebook.places import Phrase
 
 Tense = Literal["present", "past", "future"]
-# The future has most forms that no other tense shares, so it comes up a little more often.
+# The future has the most forms of its own, so it is drawn a little more often.
 TENSES: tuple[Tense, ...] = wheel(("present", 3), ("past", 3), ("future", 4))
-# What times suit an event: those of a repeated day, of one day, of a journey in some month, of a
-# life; an accident has a time only when it has happened. A habit has the present tense only and,
-# like what is timeless, takes no time at all.
+# Which times suit an event: times of a repeated day, of one day, of a journey in some month, of a
+# life. An accident has a time only in the past. A habit has the present tense only, and neither a
+# habit nor anything timeless takes a time.
 Scale = Literal["day", "event", "journey", "life", "accident", "habit", "timeless"]
 
 _PAST_YEARS = tuple(str(year) for year in range(1980, 2025))

@@ -10,7 +10,7 @@ _IMPERFECT_ENDINGS = ("ais", "ais", "ait", "ions", "iez", "aient")
 class Verb:
     """One verb; forms by person are in the order je, tu, il, nous, vous, ils.
 
-    `particle` is the English word that stays behind in a question: What does he look *for*?
+    `particle` is the English word that stays at the end of a question: What does he look *for*?
     """
 
     infinitive: str

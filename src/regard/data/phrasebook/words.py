@@ -228,14 +228,14 @@ MUSIC = Noun.of("musique", "f", "music", (GOOD, OLD, BEAUTIFUL), NATIONALITIES)
 
 
 def without(nouns: tuple[Noun, ...], *adjectives: Adjective) -> tuple[Noun, ...]:
-    """The same nouns, where some of their adjectives would be out of place."""
+    """These nouns without some of their adjectives."""
     return tuple(
         replace(noun, adjectives=tuple(kept for kept in noun.adjectives if kept not in adjectives))
         for noun in nouns
     )
 
 
-# One writes no old letter and warms oneself with no cold tea.
+# Nobody writes an old letter or gets warm with cold tea.
 WORKS = without((*WRITING, SONG), *NATIONALITIES)
 NEW_WRITING = without(WRITING, OLD, FAMOUS, *NATIONALITIES)
 HOT_DRINKS = without((COFFEE, TEA), COLD)
@@ -273,7 +273,7 @@ KIN = (
 )
 KIN_PLURAL = (PARENT, CHILD, FRIEND, NEIGHBOUR, BROTHER, SISTER, COUSIN)
 
-# Masculine and feminine side by side: a profession follows its holder.
+# Masculine and feminine forms side by side: the noun agrees with the person.
 PROFESSIONS = (
     (Noun.of("médecin", "m", "doctor"), Noun.of("médecin", "m", "doctor")),
     (Noun.of("professeur", "m", "teacher"), Noun.of("professeure", "f", "teacher")),
