@@ -1,5 +1,5 @@
-// Translate by hand, and see what a program would send and get. Everything that comes from a model
-// or a person is put in as text, never as markup.
+// Translate by hand, and show what a program would send and receive. Everything from a model or a
+// person is inserted as text, never as markup.
 const at = (id) => document.getElementById(id);
 
 async function json(path, options) {
@@ -53,7 +53,7 @@ async function translate(event) {
   event.preventDefault();
   const body = asked();
   showRequest(body);
-  const begun = performance.now();
+  const started = performance.now();
   at("status").className = "";
   at("status").textContent = "Translating…";
   try {
@@ -72,7 +72,7 @@ async function translate(event) {
       item.textContent = text;
       return item;
     }));
-    at("status").textContent = `${Math.round(performance.now() - begun)} ms`;
+    at("status").textContent = `${Math.round(performance.now() - started)} ms`;
   } catch (error) {
     at("status").className = "wrong";
     at("status").textContent = error.message;

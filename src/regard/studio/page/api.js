@@ -8,7 +8,7 @@ async function answer(response) {
   try {
     sentence = (await response.json()).error ?? sentence;
   } catch {
-    // Not JSON: the number says what there is to say.
+    // Not JSON: the status number is all we can report.
   }
   throw new Problem(sentence);
 }
@@ -37,8 +37,8 @@ export async function ask(question, body, signal) {
   return (await post(`api/${question}`, body, signal)).json();
 }
 
-/** The weights of one layer: {heads, together, rows, cols, data}. What all heads carry together
- * comes after what each of them carries.
+/** The weights of one layer: {heads, together, rows, cols, data}. For the measure "norm", what all
+ * heads carry together comes after the single heads.
  */
 export async function layer(body, signal, question = "layer") {
   const response = await post(`api/${question}`, body, signal);

@@ -44,15 +44,15 @@ export function math(tag, properties = {}, ...children) {
   return fill(document.createElementNS(SPACES.math, tag), properties, children);
 }
 
-/** Put these in place of all there is. */
+/** Replace all children with these. */
 export function replace(element, ...children) {
   element.replaceChildren();
   append(element, children);
   return element;
 }
 
-/** The same for what a person may be using: not while it has the focus and is of the same kind, and
- * the focus stays where it was. A kind of null is never the same.
+/** The same for controls: they are not replaced while they have the focus and are of the same kind,
+ * and the focus stays where it was. A kind of null is never the same.
  */
 export function redraw(element, kind, ...children) {
   const inside = element.contains(document.activeElement);

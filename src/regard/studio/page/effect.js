@@ -1,4 +1,4 @@
-// What became of a translation since the model was changed.
+// How a translation differs since the model was changed.
 
 import { wordDiff } from "./diff.js";
 import { h } from "./dom.js";
@@ -6,8 +6,8 @@ import { fixed } from "./pieces.js";
 
 const TAGS = { same: "span", gone: "del", new: "ins" };
 
-/** Elements that say how what a changed model says differs from what it said before, and what it
- * thinks of that now.
+/** Elements that show how the output of a changed model differs from the one before, and how likely
+ * that one is now.
  */
 export function whatChanged({ usual, trace }) {
   const change = usual.now - usual.then;

@@ -91,7 +91,7 @@ export const EXAMPLES = {
       const { scores, scaled, weights, output } = attention({ Q, K, V });
       return [
         ["K", "k", "The key matrix times each x: a row for each source vector.", K],
-        ["V", "v", "The value matrix times each x: what each of them has to give.", V],
+        ["V", "v", "The value matrix times each x: what each of them contributes.", V],
         ["q", "q", "The query matrix times y: what is asked for.", Q],
         ["qK^\\top", "q·k", "How well each key answers.", scores],
         ["qK^\\top/\\sqrt{d}", "q·k / √d", "Keys have four numbers: √4 = 2.", scaled],
@@ -102,7 +102,7 @@ export const EXAMPLES = {
   },
   recurrent: {
     title: "a recurrent step",
-    about: "What a recurrent network knows after it has read x: h of the step before goes in, h of this step and an output come out. No biases.",
+    about: "What a recurrent network knows after it has read x: it takes h of the previous step and gives h of this step and an output. No biases.",
     formula: recurrentStep,
     given: {
       U: [
@@ -123,7 +123,7 @@ export const EXAMPLES = {
       const [kept, read] = [through(given.V, given["h_{t-1}"]), through(given.U, given.x_t)];
       const state = [kept[0].map((value, at) => Math.max(0, value + read[0][at]))];
       return [
-        ["Vh_{t-1}", "V h", "What is kept of the step before.", kept],
+        ["Vh_{t-1}", "V h", "What is kept of the previous step.", kept],
         ["Ux_t", "U x", "What is read.", read],
         ["h_t", "ReLU of the sum", "Numbers below 0 become 0.", state],
         ["o_t", "W h", "The output, from the new state.", through(given.W, state)],
@@ -160,7 +160,7 @@ export const EXAMPLES = {
         ["Q", "Q", "X times the query matrix. 2 × 4 times 4 × 3 is 2 × 3: a row for each word.", Q],
         ["K", "K", "X times the key matrix, likewise.", K],
         ["S", "S = QKᵀ", "2 × 3 times 3 × 2 is 2 × 2: a score for each pair of words.", scores],
-        ["A", "softmax of S / √3 by row", "As many weights.", weights],
+        ["A", "softmax of S / √3 by row", "One weight for each score.", weights],
       ];
     },
   },

@@ -13,7 +13,7 @@ export function forcing(session, matrix) {
   let shown = null; // what the matrix shows
   let draft = null; // {of, row, pieces, lookers} while one chooses, of a result
 
-  /** Recurrent decoders do not count positions, so they cannot be told at which to look where. */
+  /** Recurrent decoders do not count positions, so none of theirs can be forced. */
   const possible = () => store.state.kind === "cross" && session.run.kind === "transformer";
 
   function begin(row, pieces) {
@@ -89,7 +89,7 @@ export function forcing(session, matrix) {
   function chooser(name, names) {
     return [
       h("h3", {}, "Where should ", quoted(name), " look?"),
-      h("p", {}, names.length ? joined(names) : h("span", { class: "muted" }, "Nothing is chosen yet.")),
+      h("p", {}, names.length ? joined(names) : h("span", { class: "muted" }, "No token is chosen yet.")),
       segmented("Heads", whose(), draft.lookers, (lookers) => {
         draft.lookers = lookers;
       }),
@@ -120,7 +120,7 @@ export function forcing(session, matrix) {
         ".",
       ),
       result.usual ? whatChanged(result) : h("p", { class: "muted" }, "…"),
-      h("div", { class: "choices" }, button("Let go", () => store.set(LET_GO))),
+      h("div", { class: "choices" }, button("Undo", () => store.set(LET_GO))),
     ];
   }
 

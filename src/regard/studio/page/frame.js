@@ -24,7 +24,7 @@ export function heading(view, title, explanation) {
       ),
       button("Link", (event) => copyLink(event.currentTarget), {
         class: "quiet",
-        title: "Copy a link that brings all of this back",
+        title: "Copy a link that restores this view",
       }),
     ),
   );
@@ -35,7 +35,7 @@ async function copyLink(where) {
     await navigator.clipboard.writeText(location.href);
     where.textContent = "Copied";
   } catch {
-    where.textContent = "It is in the address bar";
+    where.textContent = "The link is in the address bar";
   }
   setTimeout(() => (where.textContent = "Link"), 1600);
 }
@@ -54,7 +54,7 @@ export async function save(view, kind) {
   else download(`${name}.png`, await toPng(picture));
 }
 
-/** With its title below, so that a picture on its own still says what it shows. */
+/** The picture with its title below, so that it explains itself. */
 function captioned(picture, view) {
   const { muted, paper } = inks();
   const caption = text(8, picture.height + 18, view.caption(), { fill: muted, size: 11 });

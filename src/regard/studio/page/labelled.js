@@ -5,7 +5,7 @@ import { headOf, largestMass, meanOf, mergeWords, rollout, rowScales, withoutCol
 
 export const KINDS = [
   ["encoder", "Encoder", "Source tokens look at source tokens"],
-  ["decoder", "Decoder", "Output tokens look at what was said before"],
+  ["decoder", "Decoder", "Output tokens look at earlier output tokens"],
   ["cross", "Cross", "Output tokens look at source tokens"],
 ];
 
@@ -41,7 +41,7 @@ function predicts({ output }) {
   };
 }
 
-/** The same positions by the token each has read, one earlier. So are the columns of a decoder. */
+/** The same positions by the token each has read, one earlier; also for the columns of a decoder. */
 function read({ output }) {
   return {
     pieces: [START, ...output.pieces.map(readable)],
@@ -95,7 +95,7 @@ export async function chosenWeights(session, result, state, { layers, head, roll
   return rolled ? rollout(chosen) : meanOf(chosen);
 }
 
-/** How rows are called: as was chosen, or as suits the head that is shown. */
+/** How rows are labelled: as chosen, or as suits the shown head. */
 export function rowLabel(state, trace) {
   if (state.label !== "auto") return state.label;
   const named = state.kind === "cross" && state.layer === -1 ? bestHead(trace) : null;
@@ -122,7 +122,7 @@ export function spec(weights, state, trace) {
       rows.wordOf,
       colPiece.map((at) => cols.wordOf[at]),
     );
-    // Bytes that are no text leave fewer words than the pieces promised.
+    // Bytes that are not text give fewer words than pieces.
     const labels = (count, words) => Array.from({ length: count }, (_, word) => words[word] ?? "·");
     rowLabels = labels(matrix.rows, rows.words);
     colLabels = labels(matrix.cols, cols.words);

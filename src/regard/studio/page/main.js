@@ -12,13 +12,13 @@ const session = new Session(store);
 const content = document.getElementById("content");
 const made = new Map();
 
-/** The views that the run has: a log of training can always be looked at. */
+/** The views for this run; every run has the training view. */
 function offered() {
   const names = session.run?.views;
   return names ? VIEWS.filter(([name]) => names.includes(name)) : VIEWS;
 }
 
-/** The view that is shown; each is made when it is first looked at. */
+/** The current view; a view is made when it is first shown. */
 function current() {
   const views = offered();
   const [name, title, make] = views.find(([each]) => each === store.state.view) ?? views[0];
@@ -117,10 +117,10 @@ function statusText() {
 }
 
 const KEYS = [
-  ["[  ]", "view before, view after"],
+  ["[  ]", "previous view, next view"],
   ["/", "type a sentence"],
   ["← ↑ → ↓", "move in a matrix, a tree or a row of tokens"],
-  ["Space, Esc", "hold a cell, let go"],
+  ["Space, Esc", "hold a cell, release it"],
   ["Enter", "open: the numbers of a cell, the alternatives of a token"],
   ["j  k", "layer down, up"],
   ["h  l", "head left, right"],
@@ -128,10 +128,10 @@ const KEYS = [
   ["0", "all heads on"],
   ["w", "words or pieces"],
   ["f", "make a row of the alignment look elsewhere: Space chooses, Enter decodes again"],
-  ["r", "rows by the token predicted or read"],
-  ["b", "the beam"],
+  ["r", "label rows by the token predicted or read"],
+  ["b", "show the beam"],
   ["e", "export this view as SVG"],
-  ["?", "these keys"],
+  ["?", "show these keys"],
 ];
 
 function help() {
@@ -208,7 +208,7 @@ function theme() {
     const kept = localStorage.getItem("theme");
     if (kept === "dark" || kept === "light") root.dataset.theme = kept;
   } catch {
-    // A browser that keeps nothing follows the system.
+    // Without storage, the page follows the system's colours.
   }
   document.getElementById("theme").addEventListener("click", () => {
     const dark = getComputedStyle(root).getPropertyValue("--is-dark").trim() === "1";
@@ -229,7 +229,7 @@ function repaint() {
   show();
 }
 
-/** Begin with a sentence of the run, so that there is something to look at. */
+/** Start with a sentence of the run, so that there is something to look at. */
 function firstSentence() {
   const example = session.run?.views.includes("translate") ? session.run.examples[0]?.source : "";
   if (!store.state.text && example) store.set({ text: example });

@@ -69,10 +69,10 @@ export class Matrix {
         tabindex: 0,
         role: "application",
         "aria-roledescription": "matrix",
-        "aria-label": `${label}. Arrow keys move, Enter opens the numbers, Escape lets go.`,
+        "aria-label": `${label}. Arrow keys move, Enter opens the numbers, Escape releases the cell.`,
         on: {
           pointermove: (event) => this.hover(event),
-          // What was pointed at last stays, so that one can go to what is said about it.
+          // The last cell stays, so that the pointer can move to its description.
           pointerleave: () => this.locked[0] >= 0 && this.point(-1, -1),
           click: (event) => this.click(event),
           dblclick: () => this.choosing || this.listeners.open(...this.at),
@@ -256,7 +256,7 @@ export class Matrix {
     this.point(row, col);
   }
 
-  /** Frame these cells [[row, col]] for as long as nothing else is said. */
+  /** Frame these cells [[row, col]] until the next call. */
   mark(cells) {
     this.marked = cells;
     if (!this.size) return;
@@ -364,7 +364,7 @@ function box(element, left, top, width, height) {
   element.style.height = `${height}px`;
 }
 
-/** A weight in a small cell: .07, 1.0, nothing for nearly nothing. */
+/** A weight in a small cell: .07, 1.0, nothing if it is close to 0. */
 export function short(value) {
   const size = Math.abs(value);
   if (size < 0.005) return "";

@@ -8,7 +8,7 @@ export function readable(piece) {
   return piece.replaceAll("▁", "\u00a0").trim() || "␣";
 }
 
-/** Pieces as running text: bytes are spelled out, what is no text becomes �. */
+/** Pieces as running text: bytes are spelled out, bytes that are not text become �. */
 export function plain(pieces) {
   const bytes = [];
   const encoder = new TextEncoder();
@@ -28,7 +28,7 @@ export function percent(logProbability) {
   return "< 0.1 %";
 }
 
-/** A log-probability or a score, with a minus sign that is one. */
+/** A log-probability or a score, with a real minus sign. */
 export function fixed(value, digits = 3) {
   const text = Math.abs(value).toFixed(digits);
   return value < 0 && Number(text) !== 0 ? `−${text}` : text;

@@ -1,5 +1,5 @@
-// A picture as plain data, {width, height, items}, drawn as SVG text or on a canvas: what is
-// exported needs no copy of the page.
+// A picture as plain data, {width, height, items}, drawn as SVG text or on a canvas, so that
+// an export needs no copy of the page.
 
 const FONT = "system-ui, sans-serif";
 

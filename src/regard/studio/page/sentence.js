@@ -85,7 +85,7 @@ function showOutput(session, output) {
   } else if (result.busy) {
     const growing = result.growing.length ? plain(result.growing) : "";
     const before = result.before?.trace?.output.text ?? "";
-    const waiting = run?.status === "loading" ? "The model is being loaded …" : before || "…";
+    const waiting = run?.status === "loading" ? "Loading the model …" : before || "…";
     replace(output, growing ? `${growing} …` : h("span", { class: "muted" }, waiting));
   } else if (result.trace) {
     replace(output, result.trace.output.text || h("span", { class: "muted" }, "(nothing)"));
@@ -95,7 +95,7 @@ function showOutput(session, output) {
   }
 }
 
-/** What is not as usual, each with the way back. */
+/** What the user has changed, each with a button to undo it. */
 function chips(session) {
   const { store, state, result } = session;
   const found = [];
@@ -108,16 +108,16 @@ function chips(session) {
         button("×", () => store.set(patch), { class: "quiet", "aria-label": `Undo: ${text}` }),
       ),
     );
-  if (state.prefix.length || state.typed) chip("begins as you said", { prefix: [], typed: "" });
+  if (state.prefix.length || state.typed) chip("starts with your words", { prefix: [], typed: "" });
   if (state.adopted.length) chip("an output you chose", { adopted: [] });
   if (state.off.length)
     chip(`${state.off.length} ${state.off.length === 1 ? "head" : "heads"} off`, { off: [] });
-  if (state.look.length) chip("looks where you said", LET_GO);
+  if (state.look.length) chip("looks where you chose", LET_GO);
   if (state.step) chip(`weights of step ${state.step.toLocaleString("en")}`, { step: 0 });
   const said = result.translation;
   if (said && !said.whole) found.push(h("span", { class: "muted" }, "Only the beginning fits."));
   else if (said && said.source.ids.length > said.usual) {
-    const hint = `Longer than anything it learned from (${said.usual} pieces).`;
+    const hint = `Longer than any training sentence (${said.usual} pieces).`;
     found.push(h("span", { class: "muted" }, hint));
   }
   return found;

@@ -1,4 +1,4 @@
-// What the server has said about the sentence in the state, for each run.
+// The server's answers about the sentence in the state, for each run.
 
 import * as api from "./api.js";
 
@@ -16,7 +16,7 @@ const ASKED_ANEW = [
 ];
 const CHANGES = ["off", "by", "look", "held", "lookers"];
 
-/** Events: "runs" when their description changed, "grow" while a search goes on, "result". */
+/** Events: "runs" when their description changed, "grow" during a search, "result" at its end. */
 export class Session extends EventTarget {
   constructor(store) {
     super();
@@ -36,7 +36,7 @@ export class Session extends EventTarget {
     return this.runs[this.state.run] ?? this.runs[0];
   }
 
-  /** What is known of the sentence in the run that is looked at. */
+  /** What is known of the sentence in the current run. */
   get result() {
     return this.results[Math.min(this.state.run, this.runs.length - 1)] ?? EMPTY;
   }
@@ -84,7 +84,7 @@ export class Session extends EventTarget {
     }
   }
 
-  /** All that an answer depends on. What was done to one model is not done to the other. */
+  /** Everything an answer depends on. Changes to one model do not apply to the other. */
   question(slot, run, step) {
     const { text, prefix, typed, adopted, beam, penalty } = this.state;
     const { beam_size, length_penalty } = this.runs[run];
@@ -101,7 +101,7 @@ export class Session extends EventTarget {
       model: { run, step },
       changes,
       usual,
-      // What stands before a position that has to look elsewhere stays as it was.
+      // The output before a forced position stays as it was.
       sentence: changes.forced ? { ...usual, prefix: this.state.held, typed: "" } : usual,
       adopted: own ? adopted : [],
     };
@@ -148,7 +148,7 @@ export class Session extends EventTarget {
     result.trace = await api.ask("trace", result.pair, signal);
     result.usual = null;
     if (Object.keys(changes).length) {
-      // What the model said before it was changed, and what it thinks of that now.
+      // The output before the model was changed, and its probability now.
       const said = await api.translate({ ...model, ...usual }, () => {}, signal);
       const output = changes.forced && adopted.length ? adopted : said.outputs[0].ids;
       const now = await api.ask("trace", { ...result.pair, output }, signal);

@@ -1,4 +1,4 @@
-// What is being looked at, as one flat object that fits into the address of the page.
+// Everything the user has chosen, as one flat object that fits into the address of the page.
 
 export const DEFAULTS = Object.freeze({
   view: "translate",
@@ -33,11 +33,11 @@ export const DEFAULTS = Object.freeze({
   shuffle: 1, // which of the orders of the words is tried
 });
 
-// What was forced belongs to one output: with another of these it is let go.
+// Forcing belongs to one output: a change of any of these ends it.
 const OF_ONE_OUTPUT = ["text", "run", "prefix", "typed", "adopted"];
 export const LET_GO = Object.freeze({ look: [], held: [], lookers: "cross" });
 
-/** The state in a hash; what it does not name, or names wrongly, is as by default. */
+/** The state in a hash; missing or invalid values get their defaults. */
 export function parse(hash) {
   const given = new URLSearchParams(hash.replace(/^#/, ""));
   const state = { ...DEFAULTS };
@@ -62,7 +62,7 @@ function read(text, usual) {
   return text;
 }
 
-/** The hash of a state: only what differs from the usual. */
+/** The hash of a state: only what differs from the defaults. */
 export function format(state) {
   const given = new URLSearchParams();
   for (const [name, usual] of Object.entries(DEFAULTS)) {

@@ -63,9 +63,9 @@ export function workedExample(name) {
               causal = on;
               drawResults();
             },
-            "Nothing may look at what comes after it",
+            "No token may look at later ones",
           ),
-        button("First numbers again", () => {
+        button("Reset the numbers", () => {
           Object.assign(given, structuredClone(example.given));
           drawInputs();
           drawResults();
@@ -152,7 +152,7 @@ export function workedExample(name) {
       await navigator.clipboard.writeText(lines.join("\n"));
       where.textContent = "Copied";
     } catch {
-      where.textContent = "This browser does not let a page copy";
+      where.textContent = "This browser does not allow copying";
     }
     setTimeout(() => (where.textContent = "Copy as LaTeX"), 1600);
   }

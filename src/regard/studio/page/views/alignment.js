@@ -1,4 +1,4 @@
-// Alignment: who looks at whom, as the matrix of the papers.
+// Alignment: which token looks at which, as a matrix.
 
 import { button, h, redraw, replace, segmented, select, slider, toggle } from "../dom.js";
 import { forcing } from "../forcing.js";
@@ -29,7 +29,7 @@ const CARRIED = {
   transformer: "‖weight × value × output matrix‖",
   recurrent: "‖weight × state of the encoder‖",
 };
-const TOGETHER = " Of several heads it is the size of the sum of what they carry.";
+const TOGETHER = " For several heads it is the size of the sum of what they carry.";
 
 export function alignment(session) {
   const { store } = session;
@@ -70,7 +70,7 @@ export function alignment(session) {
     heading(
       view,
       "Alignment",
-      "Dark cells: this output token was predicted while looking at that source token. Attention shows where information came from, not yet why.",
+      "Dark cells: this output token was predicted while looking at that source token. Attention shows where information came from, not why.",
     ),
     controls,
     h(
@@ -200,7 +200,7 @@ export function alignment(session) {
       h("span", {}, `Shown: ${chosen.title}. `),
       REASONS[state.kind],
       state.measure === "norm" &&
-        ` A cell is the size of what the weight carries, ${CARRIED[session.run.kind]}, each row scaled to sum to 1: a token may be looked at a lot and give little.`,
+        ` A cell is the size of what the weight carries, ${CARRIED[session.run.kind]}, each row scaled to sum to 1: a token may get much attention and contribute little.`,
       state.measure === "norm" && chosen.head < 0 && TOGETHER,
       h(
         "span",
@@ -213,7 +213,7 @@ export function alignment(session) {
         h(
           "span",
           {},
-          ` Compared with word alignments found without any network, it errs least of all heads: error rate ${named.aer.toFixed(2)}, sharpness ${named.sharpness.toFixed(2)}.`,
+          ` Compared with word alignments found without any network, this head makes the fewest errors: error rate ${named.aer.toFixed(2)}, sharpness ${named.sharpness.toFixed(2)}.`,
         ),
       state.kind === "cross" && ranking(trace.aligners),
       legend("0", state.scale === "fixed" ? "1" : "row’s largest"),
@@ -299,7 +299,7 @@ export function alignment(session) {
     );
   }
 
-  /** Choose where a row has to look, to begin with at the tokens of this column. */
+  /** Choose where a row has to look; the tokens of this column are chosen first. */
   function force(row, col) {
     if (row < 0 || !shown || !forced.possible()) return;
     const [, cols] = sides("cross", session.result.trace, "predicts");

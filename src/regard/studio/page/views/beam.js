@@ -1,4 +1,4 @@
-// Beam: everything the search considered, what it kept and what it gave up.
+// Beam: everything the search considered, what it kept and what it dropped.
 
 import { ask } from "../api.js";
 import { css, ink as inkOn, isDark, shade, table as colourTable } from "../colour.js";
@@ -54,7 +54,7 @@ export function beam(session) {
     heading(
       view,
       "Beam",
-      "A column is a step, higher is better. Filled boxes went on; faint ones were given up. Choose a node to go on from there.",
+      "Each column is a step; higher is better. Filled boxes were continued, faint ones dropped. Choose a node to continue from there.",
     ),
     controls,
     h(
@@ -111,7 +111,7 @@ export function beam(session) {
           drawRanking();
         },
       }),
-      toggle("what was given up", pruned, (on) => {
+      toggle("dropped branches", pruned, (on) => {
         pruned = on;
         draw();
       }),
@@ -207,7 +207,7 @@ export function beam(session) {
     event.stopPropagation();
   }
 
-  /** An output is adopted in all views; anything else is a beginning to go on from. */
+  /** A finished output is shown in all views; from any other node, decoding continues. */
   function take(node) {
     const ids = pathTo(place.byId, node.id)
       .map((each) => each.token)
@@ -218,7 +218,7 @@ export function beam(session) {
 
   function drawAbout() {
     if (!chosen) {
-      replace(about, h("p", { class: "muted" }, "Choose a node to see what became of it, and why."));
+      replace(about, h("p", { class: "muted" }, "Choose a node to see whether it was kept, and why."));
       return;
     }
     const path = pathTo(place.byId, chosen.id);
@@ -239,7 +239,7 @@ export function beam(session) {
         h("dd", {}, chosen.why),
       ),
       button(
-        chosen.fate === "finished" ? "Look at this output in every view" : "Go on from here",
+        chosen.fate === "finished" ? "Show this output in every view" : "Continue from here",
         () => take(chosen),
         {},
       ),
@@ -276,7 +276,7 @@ export function beam(session) {
       h(
         "p",
         { class: "muted small" },
-        "Score: log-probability ÷ length to the power of the penalty. At 0 the shortest has it easiest.",
+        "Score: log-probability ÷ length to the power of the penalty. At 0 short outputs have an advantage.",
       ),
     );
   }

@@ -139,10 +139,10 @@ export function compare(session) {
     const sure = fixed(total(trace) / trace.steps.length);
     replace(
       each.note,
-      `Log-probability a token ${sure}. `,
+      `Log-probability per token: ${sure}. `,
       chosen.layers.length
         ? `Shown: ${chosen.title}.`
-        : "It has no attention: all it knows of the source is one vector.",
+        : "This model has no attention: one vector is all it knows of the source.",
     );
     each.matrix.element.hidden = !chosen.layers.length;
     if (!chosen.layers.length) return;

@@ -1,4 +1,4 @@
-// Heads: all of them as small maps; switch some off and see what the model says without them.
+// Heads: all of them as small maps; switch some off and see how the translation changes.
 
 import { ask } from "../api.js";
 import { Chart } from "../chart.js";
@@ -12,9 +12,9 @@ import { smallScene, thumbnail } from "../thumbnail.js";
 import { headOf, summary } from "../weights.js";
 
 const WAYS = [
-  ["zero", "silent", "A head that is off says nothing: its output is zero"],
+  ["zero", "silent", "A head that is off gives nothing: its output is zero"],
   ["uniform", "even", "A head that is off attends evenly to everything"],
-  ["mean", "average", "A head that is off says what it says on average over held-out sentences"],
+  ["mean", "average", "A head that is off gives its average output over held-out sentences"],
 ];
 
 export function heads(session) {
@@ -47,7 +47,7 @@ export function heads(session) {
     heading(
       view,
       "Heads",
-      "Each small map is one head. Point to see it large, click to stay with it, and untick it to switch it off in the model.",
+      "Each small map is one head. Point at one to enlarge it, click to keep it, and untick it to switch it off in the model.",
     ),
     controls,
     h(
@@ -195,7 +195,7 @@ export function heads(session) {
     );
   }
 
-  /** What is lost without a head, on the colour of how much that is beside its like. */
+  /** What is lost without a head, coloured by how much that is compared with the others. */
   function worthOf(value) {
     const alike = worth.heads.filter((each) => each.part === value.part);
     const most = Math.max(...alike.map((each) => worth.bleu - each.bleu));
@@ -216,7 +216,7 @@ export function heads(session) {
     store.set({ off: off.includes(name) ? off.filter((each) => each !== name) : [...off, name] });
   }
 
-  /** The other heads of its layer off; or all on again when they are. */
+  /** Switch off the other heads of its layer; if they are off already, switch all on. */
   function keepOnly(layer, head) {
     const { kind, off } = store.state;
     const others = Array.from(
@@ -265,7 +265,7 @@ export function heads(session) {
 
   function drawCurve() {
     measured.textContent = worth
-      ? `Beside each head: the change of BLEU without it, on ${worth.sentences} validation sentences.`
+      ? `The number at each head is the change in BLEU without it, on ${worth.sentences} validation sentences.`
       : "";
     replace(curve);
     if (!worth?.curve?.length) return;

@@ -1,4 +1,4 @@
-// Numbers: every product behind one weight of the model, and an example to work by hand.
+// Numbers: every product behind one weight of the model, and examples to work by hand.
 
 import { ask } from "../api.js";
 import { h, redraw, replace, segmented, select } from "../dom.js";
@@ -47,7 +47,7 @@ export function numbers(session) {
     strips,
   );
 
-  /** The example that is chosen, as it was left; none where the model is looked at. */
+  /** The chosen example, as the user left it; none if the view shows the model. */
   function example() {
     const { worked } = store.state;
     if (!Object.hasOwn(EXAMPLES, worked)) return null;
@@ -55,7 +55,7 @@ export function numbers(session) {
     return examples.get(worked);
   }
 
-  /** Which head, query and key: what the state names, or the largest weight's place to begin with. */
+  /** Which head, query and key: those in the state, or at first the place of the largest weight. */
   function asked({ trace }) {
     const { state } = store;
     const counts = trace.heads[state.kind]?.length ? trace.heads[state.kind] : trace.heads.cross;
@@ -104,7 +104,7 @@ export function numbers(session) {
     try {
       let answer = await ask("weight", body);
       if (store.state.col < 0) {
-        // Nothing was chosen: begin with the key that gets the most.
+        // Nothing was chosen: start with the key that gets the largest weight.
         want.key = answer.weights.indexOf(Math.max(...answer.weights));
         answer = await ask("weight", { ...body, key: want.key });
         drawControls(result.trace, want);
@@ -195,7 +195,7 @@ export function numbers(session) {
         "1",
         `How well “${found.colName}” answers what “${found.rowName}” asks`,
         isAdditive
-          ? "The state before the word and the source position are each projected, added, squashed by tanh and weighed by v; the sum is the score."
+          ? "The state before the word and the source position are each projected, added, squashed by tanh and weighted by v; the sum is the score."
           : `The query comes from the position that ${want.kind === "encoder" ? "holds" : "predicts"} “${found.rowName}”${want.kind === "encoder" ? "" : ` (it has read “${found.readName}”)`}, the key from “${found.colName}”. Multiply them number by number and add up.`,
         isAdditive ? additive() : scaledDotProduct(),
         vectors([
@@ -212,7 +212,7 @@ export function numbers(session) {
       strip(
         "2",
         "From scores to weights",
-        `${divided ? `Each score is divided by √${width} = ${digits(scale)}, so that wide heads are not sharper than narrow ones; ` : ""}what the mask forbids gets nothing; e to that power (less the largest, which changes no weight) and divided by the sum ${digits(total)} gives weights that add up to 1.`,
+        `${divided ? `Each score is divided by √${width} = ${digits(scale)}, so that wide heads are not sharper than narrow ones. ` : ""}Masked positions get nothing. Take e to the power of each score (minus the largest, which changes no weight) and divide by the sum ${digits(total)}: the weights add up to 1.`,
         null,
         scoreTable({ dots, scaled, visible, exponentials, weights, divided }),
       ),
@@ -227,8 +227,8 @@ export function numbers(session) {
         "4",
         "What leaves the layer",
         found.projected.length === found.output.length && scale === 1
-          ? "A recurrent decoder takes this mean as it is: the context of the step."
-          : "The outputs of all heads are joined and multiplied by one matrix. This head’s share, and all others’ with the bias, add up to what the layer gives.",
+          ? "A recurrent decoder uses this mean directly, as the context of the step."
+          : "The outputs of all heads are joined and multiplied by one matrix. This head’s share and that of the others, with the bias, add up to the layer’s output.",
         null,
         scale !== 1 &&
           vectors([
@@ -300,7 +300,7 @@ export function numbers(session) {
     );
   }
 
-  /** The values that count most, the rest together. */
+  /** The values with the largest weights, and the rest together. */
   function heaviest() {
     const order = found.weights.map((_, at) => at).sort((a, b) => found.weights[b] - found.weights[a]);
     const shown = order.slice(0, 5).map((at) => ({

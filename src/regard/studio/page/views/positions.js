@@ -1,4 +1,4 @@
-// Positions: how a Transformer knows the order of words, and what it says when it does not.
+// Positions: how a Transformer knows the order of words, and what it writes without it.
 
 import { ask, translate } from "../api.js";
 import { RUN_COLOURS, isDark } from "../colour.js";
@@ -27,7 +27,7 @@ export function positions(session) {
   const formula = h("div", { class: "formula", "aria-live": "polite" });
   const wave = h("div", { class: "wave" });
   const trial = h("div", { class: "trial" });
-  const table = new Matrix({ label: "Encoding of each position, a column a dimension", point: explain });
+  const table = new Matrix({ label: "Encoding of each position, one column per dimension", point: explain });
   const dots = new Matrix({ label: "Dot products of positions", point: explainDot });
 
   const view = {
@@ -43,7 +43,7 @@ export function positions(session) {
     heading(
       view,
       "Positions",
-      "Attention by itself does not know the order of words. This table tells it: a row a position, a column a dimension.",
+      "Attention by itself does not know the order of words. This table adds it: one row per position, one column per dimension.",
     ),
     trial,
     controls,
@@ -55,7 +55,7 @@ export function positions(session) {
     h(
       "p",
       { class: "muted small" },
-      "The dot product of row i and row j. Sinusoids and rotations give the same for the same distance: stripes along the diagonal.",
+      "The dot product of row i and row j. With sinusoids and rotations it depends only on the distance, hence the stripes along the diagonal.",
     ),
     dots.element,
   );
@@ -96,7 +96,7 @@ export function positions(session) {
       );
     }
     replace(said, KINDS[found.kind]);
-    // Every eighth is enough to count by.
+    // A label at every eighth is enough.
     const labels = (count) => Array.from({ length: count }, (_, at) => (at % 8 ? "" : String(at)));
     const most = largest(found.table);
     table.show({
@@ -133,7 +133,7 @@ export function positions(session) {
         h(
           "p",
           { class: "muted" },
-          "Point at the table: the formula with its numbers, and the wave of that dimension.",
+          "Point at the table to see the formula with its numbers and the wave of that dimension.",
         ),
       );
       drawWave(dimension, -1);
@@ -233,7 +233,7 @@ export function positions(session) {
       h(
         "p",
         { class: "muted small" },
-        "Without positions the encoder sees a bag of words: whatever their order, it says the same.",
+        "Without positions the encoder sees a bag of words, so the order of the words changes nothing.",
       ),
       button("Shuffle the words again", () => store.set({ shuffle: shuffle + 1 })),
     );

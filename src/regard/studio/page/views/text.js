@@ -11,11 +11,11 @@ import { headOf } from "../weights.js";
 const TASKS = {
   "language-model": [
     "Write",
-    "The model goes on with your text. Under each token its probability; open one to see what else might have come, and go on from there.",
+    "The model continues your text. The bar under a token is its probability. Open a token to see the alternatives and continue from there.",
   ],
   "masked-language-model": [
     "Fill in",
-    "Write [MASK] where a word is missing: the model ranks what may stand there.",
+    "Write [MASK] where a word is missing: the model ranks candidates for it.",
   ],
   classification: ["Classify", "The probability of each label."],
   tagging: ["Tag", "A label for each word, with its probability."],
@@ -71,7 +71,7 @@ export function text(session) {
     }
     if (document.activeElement !== box) box.value = state.text;
     if (session.run?.status !== "ready") {
-      replace(said, h("p", { class: "muted" }, "The model is being loaded …"));
+      replace(said, h("p", { class: "muted" }, "Loading the model …"));
       return;
     }
     const body = { run: state.run, step: state.step, text: state.text, prefix: state.prefix };
@@ -170,7 +170,7 @@ export function text(session) {
       h(
         "div",
         { class: "alternatives-head" },
-        h("h3", {}, "What might have stood here"),
+        h("h3", {}, "Alternatives at this place"),
         h("span", { class: "muted" }, `Entropy ${step.entropy.toFixed(2)} bits`),
       ),
       h(
@@ -185,7 +185,7 @@ export function text(session) {
               {
                 type: "button",
                 disabled: chosen < own || each.token === step.token,
-                title: chosen < own ? "This token is of your text: change it there" : "Go on with this token",
+                title: chosen < own ? "This token is part of your text: change it there" : "Continue with this token",
                 on: { click: () => store.set({ prefix: [...found.ids.slice(own, chosen), each.token] }) },
               },
               h("span", { class: "piece", dir: "auto" }, shown(each.piece)),
@@ -195,7 +195,7 @@ export function text(session) {
           ),
         ),
       ),
-      store.state.prefix.length > 0 && button("As the model would", () => store.set({ prefix: [] })),
+      store.state.prefix.length > 0 && button("Back to the model’s own text", () => store.set({ prefix: [] })),
     );
   }
 

@@ -1,4 +1,4 @@
-// Training: curves of a run, while it goes on or afterwards, and what it said along the way.
+// Training: curves of a run, during training or afterwards, and its sample outputs.
 
 import * as api from "../api.js";
 import { Chart } from "../chart.js";
@@ -82,7 +82,7 @@ export function training(session) {
     );
   }
 
-  /** Read on from where we are, for each run; again soon while there is more to come. */
+  /** Read the new part of each log; again soon if the run is still in training. */
   async function poll() {
     timer = -1;
     let soon = false;
@@ -180,7 +180,7 @@ export function training(session) {
       h(
         "p",
         { class: "muted small" },
-        "Choose the weights of a checkpoint, and every view looks at the model as it was then.",
+        "Choose the weights of a checkpoint, and every view shows the model as it was then.",
       ),
       h(
         "div",
@@ -207,7 +207,7 @@ export function training(session) {
     }
     replace(
       samples,
-      h("h3", {}, "What it said"),
+      h("h3", {}, "Sample outputs"),
       validations.length > 1 &&
         slider("Validation", {
           min: 0,

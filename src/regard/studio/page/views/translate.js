@@ -1,4 +1,4 @@
-// Translate: each token with its probability; what else it might have been; other outputs.
+// Translate: each token with its probability and its alternatives; other outputs.
 
 import { button, h, replace } from "../dom.js";
 import { heading, inks } from "../frame.js";
@@ -27,7 +27,7 @@ export function translate(session) {
     heading(
       view,
       "Translate",
-      "The bar under a token is the probability the model gave it. Open a token to see what else it considered, and let it go on from there.",
+      "The bar under a token is the probability the model gave it. Open a token to see the alternatives and continue from there.",
     ),
     tokens,
     details,
@@ -69,7 +69,7 @@ export function translate(session) {
               class: `token ${at < translation.prefix ? "forced" : ""} ${at === pieces.length - 1 ? "special" : ""}`,
               "aria-expanded": String(at === chosen),
               "data-at": at,
-              title: at < translation.prefix ? "You chose this token" : "Show what else it might have been",
+              title: at < translation.prefix ? "You chose this token" : "Show alternatives to this token",
               on: { click: () => choose(at), keydown: (event) => walk(event, at) },
             },
             h("span", { class: "piece", dir: "auto" }, at === pieces.length - 1 ? END : readable(pieces[at])),
@@ -136,7 +136,7 @@ export function translate(session) {
                   ? "The token that was taken"
                   : end
                     ? "The output would end here"
-                    : "Go on with this token",
+                    : "Continue with this token",
                 on: { click: () => go(each.token) },
               },
               h("span", { class: "piece", dir: "auto" }, end ? END : readable(each.piece)),
@@ -155,11 +155,11 @@ export function translate(session) {
     );
   }
 
-  /** Type a word of one's own at this place. */
+  /** A field for the user's own word at this place. */
   function ownWord(before) {
     const box = h("input", {
       type: "text",
-      "aria-label": "A word of your own at this place",
+      "aria-label": "Your own word at this place",
       placeholder: "or type your own …",
     });
     return h(
@@ -174,7 +174,7 @@ export function translate(session) {
         },
       },
       box,
-      h("button", { type: "submit" }, "Go on from here"),
+      h("button", { type: "submit" }, "Continue from here"),
     );
   }
 
@@ -199,7 +199,7 @@ export function translate(session) {
             button(each.text || "(nothing)", () => store.set({ adopted: each.ids }), {
               class: "plain",
               dir: "auto",
-              title: "Look at this output in every view",
+              title: "Show this output in every view",
             }),
           ),
         ),
@@ -217,7 +217,7 @@ export function translate(session) {
 
 function unsure(bits) {
   if (bits < 0.1) return "it is sure.";
-  if (bits < 1) return "it leans to one.";
+  if (bits < 1) return "it prefers one.";
   return `as unsure as among ${Math.round(2 ** bits)} equally likely tokens.`;
 }
 
