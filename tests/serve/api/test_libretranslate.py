@@ -3,7 +3,6 @@
 import asyncio
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -350,16 +349,3 @@ def test_pages_hold_nothing_from_elsewhere(live: Live) -> None:
         assert "innerHTML" not in page.text
         assert "default-src 'self'" in page.headers["content-security-policy"]
     assert live.client.get("/page/../serve/keys.py").status_code == 404
-
-
-def test_run_folders_tell_their_languages(runs: dict[str, Path], tmp_path: Path) -> None:
-    from regard.serve.translation.pairs import languages_of
-
-    assert languages_of(runs["fr-en"]) == ("fr", "en")
-    for data, expected in [
-        ('builtin = "phrasebook"', ("fr", "en")),
-        ('train = ["x/train.en", "x/train.de"]', ("en", "de")),
-        ('train = ["a.src", "a.tgt"]', None),
-    ]:
-        (tmp_path / "recipe.toml").write_text(f"[data]\n{data}\n")
-        assert languages_of(tmp_path) == expected

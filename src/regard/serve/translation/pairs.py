@@ -15,7 +15,7 @@ from regard.serve.translation.languages import name
 from regard.tasks import Translator
 
 # The languages of the corpora that come with the package.
-BUILTIN = {"phrasebook": ("fr", "en")}
+BUILTIN_LANGUAGES = {"phrasebook": ("fr", "en"), "phrasebook-long": ("fr", "en")}
 _NAMED = re.compile(r"([A-Za-z]{2,3}(?:[-_]\w+)?):([A-Za-z]{2,3}(?:[-_]\w+)?)=(.+)")
 
 
@@ -109,5 +109,5 @@ def languages_of(folder: Path) -> tuple[str, str] | None:
     if languages := data.get("languages"):
         return languages[0], languages[1]
     if data.get("builtin"):
-        return BUILTIN.get(data["builtin"])
+        return BUILTIN_LANGUAGES.get(data["builtin"])
     return language_codes([Path(file) for file in data["train"]])
