@@ -151,7 +151,7 @@ def test_other_searches_have_other_batches() -> None:
 def test_a_full_queue_refuses_unhurriedly_and_says_when_to_come_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("regard.serve.translation.batching.BEFORE_REFUSING", (0.2, 0.3))
+    monkeypatch.setattr("regard.serve.translation.batching.REFUSAL_DELAY_SECONDS", (0.2, 0.3))
     with batching(waiting=3) as (batcher, echo):
 
         async def work() -> Refusal:
