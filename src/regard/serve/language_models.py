@@ -41,16 +41,16 @@ class LanguageModels:
 
     def writer(self, name: str) -> "Writer":
         if name not in self.writers:
-            raise Refusal(404, f"no such language model here; {alternatives(self.writers)}")
+            raise Refusal(404, f"no such language model here; {available(self.writers)}")
         return self.writers[name]
 
     def embedder(self, name: str) -> "Embedder":
         if name not in self.embedders:
-            raise Refusal(404, f"no such encoder here; {alternatives(self.embedders)}")
+            raise Refusal(404, f"no such encoder here; {available(self.embedders)}")
         return self.embedders[name]
 
 
-def alternatives(models: Iterable[str]) -> str:
+def available(models: Iterable[str]) -> str:
     names = ", ".join(models)
     return f"there are: {names}" if names else "start the server with the run of one"
 

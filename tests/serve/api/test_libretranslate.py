@@ -1,4 +1,4 @@
-"""What LibreTranslate's clients ask for is answered as LibreTranslate answers it."""
+"""The server answers as LibreTranslate does."""
 
 import re
 from typing import Any
@@ -13,7 +13,7 @@ CAT = "the cat sleeps"
 
 @pytest.fixture(scope="module")
 def strict(start: Start, tmp_path_factory: pytest.TempPathFactory) -> Live:
-    """Narrow limits, and a place for suggestions."""
+    """A server with narrow limits and a folder for suggestions."""
     limits = Limits(
         characters=100, texts=3, alternatives=2, body_bytes=2000, texts_per_minute=10**6
     )

@@ -1,4 +1,4 @@
-"""Language models and encoders, asked by OpenAI's own client."""
+"""Language models and encoders, called by OpenAI's own client."""
 
 import random
 from collections.abc import Iterator

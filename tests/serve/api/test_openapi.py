@@ -1,4 +1,4 @@
-"""The description is true: what it promises of requests and answers is what happens."""
+"""Requests are answered as the OpenAPI description says."""
 
 from pathlib import Path
 

@@ -13,7 +13,7 @@ CAT = "the cat sleeps"
 
 
 def events(answer: Any) -> list[Any]:
-    """The events of a stream but its last, which says that it was the last."""
+    """The events of a stream without [DONE]."""
     *found, last, rest = answer.text.split("\n\n")
     assert (last, rest) == ("data: [DONE]", "")
     return [json.loads(each.removeprefix("data: ")) for each in found]

@@ -15,7 +15,7 @@ def test_an_allowance_is_used_up_and_fills_again() -> None:
         rates.spend("a", 5)
     assert refused.value.status == 429
     assert refused.value.retry_after_seconds == pytest.approx(5)
-    rates.spend("b", 5)  # another caller has an allowance of its own
+    rates.spend("b", 5)  # another caller has its own allowance
     clock.now += 5
     rates.spend("a", 5)
     with pytest.raises(Refusal):

@@ -1,4 +1,4 @@
-"""The server holds: against slow, large, malformed and unwelcome requests."""
+"""Slow, large and malformed requests are refused, and do not disturb others."""
 
 import json
 import socket

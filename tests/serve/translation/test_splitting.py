@@ -1,4 +1,4 @@
-"""A text comes apart into sentences and goes together again; markup stays as it is."""
+"""A text is split into sentences, and joined again without a change between them."""
 
 import time
 

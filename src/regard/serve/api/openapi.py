@@ -236,11 +236,11 @@ def post(
     sent_as: str = "application/json",
     streams: bool = False,
 ) -> dict[str, Any]:
-    asked = operation(summary, answer)
+    described = operation(summary, answer)
     if streams:
-        asked["responses"]["200"]["content"]["text/event-stream"] = {"schema": EVENT}
-    asked["requestBody"] = {"required": True, "content": {sent_as: {"schema": body}}}
-    return {"post": asked}
+        described["responses"]["200"]["content"]["text/event-stream"] = {"schema": EVENT}
+    described["requestBody"] = {"required": True, "content": {sent_as: {"schema": body}}}
+    return {"post": described}
 
 
 def operation(summary: str, answer: Schema) -> dict[str, Any]:
