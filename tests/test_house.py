@@ -66,7 +66,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "compare": {"evaluate", "checkpoint", "data", "recipe", "training", "tasks"},
     "serve": {
         *("tasks", "text_tasks", "evaluate", "inspect", "engines", "search"),
-        "data.corpus",
+        *("data.corpus", "machine"),
     },
     "studio": {
         *("tasks", "text_tasks", "engines", "inspect", "checkpoint", "search", "hypothesis"),

@@ -20,7 +20,7 @@ from regard.serve.app import build
 from regard.serve.http.keys import Key, Keys, digest
 from regard.serve.http.limits import Limits
 from regard.serve.http.metrics import Metrics
-from regard.serve.server import Settings, bound, build_service, configuration
+from regard.serve.server import Settings, bind, build_service, uvicorn_config
 from regard.serve.translation.service import Service
 from regard.tasks.translation.translator import Translator
 from regard.text.tokenizer import END, Tokenizer, Tokenizers
@@ -29,8 +29,17 @@ from regard.weights import weights
 LETTERS = ["the cat sleeps. a dog eats the bone, we like big red apples! jo quiz vex?"]
 
 
+class Clock:
+    """A clock that only the test moves."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
 def tiny_run(folder: Path, source: str, target: str, seed: int) -> Path:
-    """A run of random weights: what it says means nothing, but it always says the same."""
+    """A run with random weights. Its output means nothing, but is always the same."""
     recipe = parse(
         {
             "data": {
@@ -96,15 +105,20 @@ class Live:
     def post(self, path: str, **values: Any) -> httpx2.Response:
         return self.client.post(path, json=values)
 
+    def error(self, path: str, **values: Any) -> tuple[int, str]:
+        """The status and the sentence of a refusal."""
+        response = self.post(path, **values)
+        return response.status_code, response.json()["error"]
+
 
 Start = Callable[..., Live]
 
 
 @pytest.fixture(scope="session")
 def loaded_once() -> Iterator[None]:
-    """Servers share what takes long to load and never changes."""
+    """Load once, for all servers, what takes long to load and never changes."""
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("Detector", "load"):
+        for name in ("Detector", "load_pairs"):
             slow, kept = getattr(server, name), {}
 
             def once(what: Any, *others: Any, slow: Any = slow, kept: dict[Any, Any] = kept) -> Any:
@@ -118,8 +132,8 @@ def loaded_once() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def start(runs: dict[str, Path], loaded_once: None) -> Iterator[Start]:
-    """Start a server with other limits, keys or suggestions; all of them end with the tests."""
-    begun: list[tuple[Live, threading.Thread]] = []
+    """Start a server with other limits, keys or suggestions. All servers stop after the tests."""
+    started: list[tuple[Live, threading.Thread]] = []
 
     def begin(
         limits: Limits | None = None,
@@ -132,8 +146,8 @@ def start(runs: dict[str, Path], loaded_once: None) -> Iterator[Start]:
         metrics = Metrics()
         service = build_service(settings, metrics, lambda line: None)
         keys = Keys([Key(digest(secret), name) for secret, name in (secrets or {}).items()])
-        listening = uvicorn.Server(configuration(build(service, keys, metrics), settings))
-        listener = bound("127.0.0.1", 0)
+        listening = uvicorn.Server(uvicorn_config(build(service, keys, metrics), settings))
+        listener = bind("127.0.0.1", 0)
         port = listener.getsockname()[1]
         thread = threading.Thread(target=listening.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()
@@ -143,11 +157,11 @@ def start(runs: dict[str, Path], loaded_once: None) -> Iterator[Start]:
         url = f"http://127.0.0.1:{port}"
         client = httpx2.Client(base_url=url, timeout=60, trust_env=False)
         live = Live(url, service, client, metrics, port, listening)
-        begun.append((live, thread))
+        started.append((live, thread))
         return live
 
     yield begin
-    for live, thread in begun:
+    for live, thread in started:
         live.client.close()
         live.server.should_exit = True
         thread.join(30)

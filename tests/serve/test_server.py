@@ -1,4 +1,4 @@
-"""The command itself: it starts, answers, finishes what was begun, and says what is wrong."""
+"""The command: it starts, answers, finishes running requests, and says what is wrong."""
 
 import json
 import re
@@ -12,13 +12,15 @@ from pathlib import Path
 import pytest
 
 from regard.cli import main
+from regard.errors import RequestError
 from regard.serve.http.metrics import Metrics
-from regard.serve.server import Settings, bound, build_service
+from regard.serve.server import Settings, bind, build_service, default_threads
+from regard.serve.translation.pairs import LanguagePairs
 from tests.serve.conftest import tiny_run
 
 
 def started(*arguments: str) -> tuple["subprocess.Popen[str]", str]:
-    """The process and the address it tells."""
+    """The process, and the address that it prints."""
     command = [sys.executable, "-m", "regard", "serve", *arguments, "--port", "0"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
@@ -34,7 +36,7 @@ def fetched(address: str) -> str:
 
 
 @pytest.mark.timeout(400)
-def test_what_was_begun_is_finished_before_it_stops(runs: dict[str, Path]) -> None:
+def test_running_requests_are_finished_before_it_stops(runs: dict[str, Path]) -> None:
     process, address = started(str(runs["fr-en"]))
     assert process.stderr is not None
     try:
@@ -111,7 +113,28 @@ def test_a_run_without_languages_is_told_how_to_name_them(tmp_path: Path) -> Non
 
 
 def test_a_port_is_held_but_not_answered_while_models_load() -> None:
-    with bound("127.0.0.1", 0) as held:
+    with bind("127.0.0.1", 0) as held:
         port = held.getsockname()[1]
         with pytest.raises(OSError, match=r"refused|reset"):
             urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5)
+
+
+def test_a_place_that_is_taken_is_named() -> None:
+    with bind("127.0.0.1", 0) as taken:
+        taken.listen()
+        with pytest.raises(RequestError, match="cannot listen there"):
+            bind("127.0.0.1", taken.getsockname()[1])
+    with pytest.raises(RequestError, match="65535"):
+        bind("127.0.0.1", 99999)
+
+
+def test_there_is_a_thread_for_each_core_that_a_container_allows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("regard.machine.usable_cores", lambda: 3)
+    assert default_threads(LanguagePairs([])) == 3
+
+
+def test_the_server_loads_without_pytorch() -> None:
+    code = "import sys, regard.serve.server; assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -1,1 +1,1 @@
-"""A translation server that existing clients already speak to."""
+"""A translation server for the clients of LibreTranslate, DeepL and OpenAI."""

@@ -1,7 +1,7 @@
-"""Language models and encoders beside the translators, under the names of their run folders."""
+"""Language models and encoders, which are served under the names of their run folders."""
 
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from regard.tasks.embedder import Embedder
     from regard.tasks.writer import Writer, Writing
 
-WRITING = "language-model"
-READING = (WRITING, "masked-language-model", "classification", "tagging")
+LANGUAGE_MODEL = "language-model"
+# The tasks whose models give embeddings.
+EMBEDDING_TASKS = (LANGUAGE_MODEL, "masked-language-model", "classification", "tagging")
 
 
 @dataclass
@@ -23,7 +24,7 @@ class LanguageModels:
     embedders: "dict[str, Embedder]" = field(default_factory=dict)
 
     def add(self, folder: Path) -> None:
-        """Load the run in a folder for all it can do."""
+        """Load a run to give embeddings, and to write text if it is a language model."""
         from regard.tasks.embedder import Embedder
         from regard.tasks.writer import Writer
 
@@ -31,7 +32,7 @@ class LanguageModels:
         if name in self.embedders:
             raise RequestError(f"two runs are called {name}; rename the folder of one of them")
         self.embedders[name] = Embedder.load(folder)
-        if task_of(folder) == WRITING:
+        if task_of(folder) == LANGUAGE_MODEL:
             self.writers[name] = Writer.load(folder)
 
     @property
@@ -40,22 +41,24 @@ class LanguageModels:
 
     def writer(self, name: str) -> "Writer":
         if name not in self.writers:
-            raise Refusal(404, f"no such language model here; {those_of(self.writers)}")
+            raise Refusal(404, f"no such language model here; {available(self.writers)}")
         return self.writers[name]
 
     def embedder(self, name: str) -> "Embedder":
         if name not in self.embedders:
-            raise Refusal(404, f"no such encoder here; {those_of(self.embedders)}")
+            raise Refusal(404, f"no such encoder here; {available(self.embedders)}")
         return self.embedders[name]
 
 
-def those_of(found: Sequence[str] | dict[str, "Writer"] | dict[str, "Embedder"]) -> str:
-    names = ", ".join(found)
+def available(models: Iterable[str]) -> str:
+    names = ", ".join(models)
     return f"there are: {names}" if names else "start the server with the run of one"
 
 
 def task_of(folder: Path) -> str:
-    """As the recipe says it; read as plain data, since the schema of recipes loads PyTorch."""
+    """The task that a run's recipe names. The recipe is read as plain TOML, since its schema would
+    load PyTorch.
+    """
     try:
         recipe = tomllib.loads((folder / "recipe.toml").read_text("utf-8"))
     except OSError:
@@ -66,7 +69,7 @@ def task_of(folder: Path) -> str:
 
 
 def until_stopped(pieces: Iterator[str], stops: Sequence[str]) -> Iterator[str]:
-    """Pieces of a text up to the first of some sequences, which may come in several pieces."""
+    """The pieces of a text up to the first stop sequence, which may be spread over pieces."""
     held = ""
     longest = max(map(len, stops), default=0)
     for piece in pieces:
@@ -83,7 +86,7 @@ def until_stopped(pieces: Iterator[str], stops: Sequence[str]) -> Iterator[str]:
         yield held
 
 
-def written(
+def complete(
     writer: "Writer", prompt: str, writing: "Writing", stops: Sequence[str]
 ) -> Iterator[str]:
     return until_stopped(writer.stream(prompt, writing), stops)

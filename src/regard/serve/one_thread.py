@@ -1,4 +1,4 @@
-"""Work that must not run twice at once: one thread does it, and few may wait for it."""
+"""One thread for work that must not run twice at the same time, and a short queue for it."""
 
 import asyncio
 import threading
@@ -9,18 +9,20 @@ from typing import Any, TypeVar
 from regard.serve.http.refusal import Refusal
 
 Result = TypeVar("Result")
-MOST_WAITING = 32
+MAX_WAITING = 32
 
 
 class OneThread:
-    def __init__(self, most_waiting: int = MOST_WAITING) -> None:
+    def __init__(self, max_waiting: int = MAX_WAITING) -> None:
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="one")
-        self._most_waiting = most_waiting
+        self._max_waiting = max_waiting
         self._waiting = 0
 
     async def run(self, work: Callable[..., Result], *arguments: Any) -> Result:
-        """What the work gives; it is never begun if nobody waits for it any more."""
-        if self._waiting >= self._most_waiting:
+        """Run a function in the thread and return its result. It never starts if the caller is
+        cancelled before its turn.
+        """
+        if self._waiting >= self._max_waiting:
             raise Refusal(503, "the server is busy; try again", 2)
         self._waiting += 1
         try:
@@ -30,7 +32,9 @@ class OneThread:
             self._waiting -= 1
 
     async def stream(self, source: Callable[[], Iterator[Result]]) -> AsyncGenerator[Result, None]:
-        """What an iterator gives, as it comes. It is left where it is when nobody asks on."""
+        """Iterate in the thread and yield the items as they come. The iteration ends when the
+        caller stops reading.
+        """
         loop = asyncio.get_running_loop()
         arrived: asyncio.Queue[Result | None] = asyncio.Queue()
         gone = threading.Event()
@@ -46,7 +50,7 @@ class OneThread:
                     loop.call_soon_threadsafe(arrived.put_nowait, None)
 
         running = asyncio.ensure_future(self.run(work))
-        running.add_done_callback(lambda _: arrived.put_nowait(None))  # it may never have begun
+        running.add_done_callback(lambda _: arrived.put_nowait(None))  # even if it never started
         try:
             while (item := await arrived.get()) is not None:
                 yield item

@@ -1,8 +1,7 @@
-"""From run folders to a server that answers."""
+"""The server: it loads run folders, listens on a port and answers requests."""
 
 import gc
 import logging
-import os
 import signal
 import socket
 import sys
@@ -22,19 +21,19 @@ from regard.serve.http.access_log import AccessLog
 from regard.serve.http.keys import Keys
 from regard.serve.http.limits import Limits
 from regard.serve.http.metrics import Metrics
-from regard.serve.http.protocol import protocol
-from regard.serve.language_models import READING, LanguageModels, task_of
-from regard.serve.translation.batching import MOST_SENTENCES, Batcher
+from regard.serve.http.protocol import bounded_protocol
+from regard.serve.language_models import EMBEDDING_TASKS, LanguageModels, task_of
+from regard.serve.translation.batching import MAX_BATCH_SENTENCES, Batcher
 from regard.serve.translation.detection import Detector
 from regard.serve.translation.files import Downloads
-from regard.serve.translation.memory import Memory
-from regard.serve.translation.pairs import Pairs, load
+from regard.serve.translation.memory import TranslationMemory
+from regard.serve.translation.pairs import LanguagePairs, load_pairs
 from regard.serve.translation.service import Service
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How to serve."""
+    """What to serve, and how."""
 
     runs: tuple[str, ...]
     host: str = "127.0.0.1"
@@ -45,39 +44,39 @@ class Settings:
     engine: EngineName = "auto"
     int8: bool = False
     workers: int | None = None
-    batch: int = MOST_SENTENCES
+    batch: int = MAX_BATCH_SENTENCES
     quiet: bool = False
     limits: Limits = field(default_factory=Limits)
 
 
 def serve(settings: Settings, say: Callable[[str], None]) -> None:
-    """Load, listen, answer until told to stop, finish what was begun."""
-    begun = time.perf_counter()
+    """Load the runs and answer requests until a signal. Then finish the running requests."""
+    start = time.perf_counter()
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, leave)
+        signal.signal(number, exit_at_once)
     keys = Keys.read(settings.api_keys) if settings.api_keys else Keys()
-    with bound(settings.host, settings.port) as listener:
+    with bind(settings.host, settings.port) as listener:
         metrics = Metrics()
         service = build_service(settings, metrics, say)
         warm_up(service.pairs)
         app = build(service, keys, metrics, None if settings.quiet else AccessLog())
-        place = address(listener)
+        address = address_of(listener)
 
-        def ready() -> None:
-            seconds = time.perf_counter() - begun
-            say(f"Ready in {seconds:.1f} s: http://{place}/ (Ctrl-C stops)")
+        def report_ready() -> None:
+            seconds = time.perf_counter() - start
+            say(f"Ready in {seconds:.1f} s: http://{address}/ (Ctrl-C stops)")
 
-        spare_collections()
-        server = Server(configuration(app, settings), ready)
+        tune_garbage_collection()
+        server = Server(uvicorn_config(app, settings), report_ready)
         try:
             server.run(sockets=[listener])
         finally:
             service.batcher.stop()
 
 
-def spare_collections() -> None:
-    """A full collection of garbage stops everything for a tenth of a second when hundreds wait.
-    What is loaded need not be looked at again, and requests leave next to nothing to collect.
+def tune_garbage_collection() -> None:
+    """Make full collections rare: one takes a tenth of a second when hundreds of requests wait, and
+    stops all of them. What is loaded now stays, and requests leave hardly any garbage.
     """
     gc.collect()
     gc.freeze()
@@ -85,7 +84,7 @@ def spare_collections() -> None:
 
 
 class Server(uvicorn.Server):
-    """Says when it answers, and not before."""
+    """A server that reports when it accepts requests."""
 
     def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
         super().__init__(config)
@@ -96,18 +95,18 @@ class Server(uvicorn.Server):
         self._ready()
 
 
-def configuration(app: ASGIApp, settings: Settings) -> uvicorn.Config:
-    # What uvicorn warns of, anyone can make it say; what goes wrong is in our own log.
+def uvicorn_config(app: ASGIApp, settings: Settings) -> uvicorn.Config:
+    # Any client can cause a warning of uvicorn. Our own log has what goes wrong.
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
     return uvicorn.Config(
         app,
-        http=protocol(settings.limits),
+        http=bounded_protocol(settings.limits),
         ws="none",
         lifespan="off",
         log_config=None,
         access_log=False,
         server_header=False,
-        # Otherwise anyone could claim any address.
+        # Other clients must not choose the address that they are counted under.
         proxy_headers=bool(settings.trusted_proxies),
         forwarded_allow_ips=list(settings.trusted_proxies),
         timeout_keep_alive=15,
@@ -116,63 +115,65 @@ def configuration(app: ASGIApp, settings: Settings) -> uvicorn.Config:
 
 
 def build_service(settings: Settings, metrics: Metrics, say: Callable[[str], None]) -> Service:
-    others = [place for place in settings.runs if writes_or_reads(place)]
-    translators = [place for place in settings.runs if place not in others]
-    pairs = load(translators, settings.engine, settings.int8, say)
+    others = [run for run in settings.runs if gives_embeddings(run)]
+    translators = [run for run in settings.runs if run not in others]
+    pairs = load_pairs(translators, settings.engine, settings.int8, say)
     language_models = LanguageModels()
-    for place in others:
-        language_models.add(Path(place))
-        say(f"  {language_models.names[-1]}: {place}")
+    for run in others:
+        language_models.add(Path(run))
+        say(f"  {language_models.names[-1]}: {run}")
     limits = settings.limits
-    threads = settings.workers or usual_threads(pairs)
+    threads = settings.workers or default_threads(pairs)
     for pair in pairs.pairs:
         if hasattr(pair.translator.engine, "batches_a_call"):
             pair.translator.engine.batches_a_call = 1
     return Service(
         pairs=pairs,
-        batcher=Batcher(threads, limits.queued_sentences, settings.batch, metrics.batch),
+        batcher=Batcher(threads, limits.queued_sentences, settings.batch, metrics.record_batch),
         detector=Detector(pairs.sources),
         limits=limits,
         downloads=Downloads(limits.file_bytes),
-        memory=Memory(settings.suggestions, limits.suggestion_bytes)
+        memory=TranslationMemory(settings.suggestions, limits.suggestion_bytes)
         if settings.suggestions
         else None,
         language_models=language_models,
     )
 
 
-def writes_or_reads(place: str) -> bool:
-    """Whether a run is a language model or an encoder; other names are told what they lack by the
-    loading of translators.
+def gives_embeddings(run: str) -> bool:
+    """Whether a run is a language model or an encoder. Whatever is neither is loaded as a
+    translator, which reports what is wrong with it.
     """
-    folder = Path(place)
-    return (folder / "recipe.toml").is_file() and task_of(folder) in READING
+    folder = Path(run)
+    return (folder / "recipe.toml").is_file() and task_of(folder) in EMBEDDING_TASKS
 
 
-def usual_threads(pairs: Pairs) -> int:
-    """A thread for each core, unless PyTorch searches, which takes all cores for itself."""
+def default_threads(pairs: LanguagePairs) -> int:
+    """One thread for each core; only one where PyTorch searches, which uses all cores itself."""
     fast = all(hasattr(pair.translator.engine, "batches_a_call") for pair in pairs.pairs)
     if not fast:
         return 1
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    from regard.machine import usable_cores
+
+    return usable_cores()
 
 
-def warm_up(pairs: Pairs) -> None:
-    """Translate something once: the first time takes longer."""
+def warm_up(pairs: LanguagePairs) -> None:
+    """Translate something with each pair, since the first translation takes longer."""
     for pair in pairs.pairs:
         pair.translator.translate(["a"])
 
 
-def bound(host: str, port: int) -> socket.socket:
-    """A socket that is ours, but does not yet take connections: nobody waits while models load."""
+def bind(host: str, port: int) -> socket.socket:
+    """A socket that holds the port, but accepts no connections while the models load."""
     if not 0 <= port <= 65535:
         raise RequestError(f"--port {port}: ports are numbers up to 65535; choose another")
     try:
-        family, kind, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listener = socket.socket(family, kind)
         try:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listener.bind(place)
+            listener.bind(address)
         except OSError:
             listener.close()
             raise
@@ -184,11 +185,11 @@ def bound(host: str, port: int) -> socket.socket:
     return listener
 
 
-def address(listener: socket.socket) -> str:
+def address_of(listener: socket.socket) -> str:
     host, port = listener.getsockname()[:2]
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-def leave(number: int, frame: object) -> NoReturn:
-    """Before serving, stop at once; after serving, uvicorn raises the signal once more."""
+def exit_at_once(number: int, frame: object) -> NoReturn:
+    """Handle a signal before uvicorn serves, and the one that uvicorn raises again at its end."""
     sys.exit(0)

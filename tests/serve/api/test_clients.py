@@ -1,4 +1,4 @@
-"""Programs that nobody here wrote talk to the server."""
+"""Clients by other people work with the server."""
 
 import json
 import os
@@ -17,7 +17,7 @@ NPM = ["translate@3.1.0", "libretranslate@1.0.1", "deepl-node@1.28.0"]
 
 @pytest.fixture(scope="module")
 def locked(start: Start) -> Live:
-    """A server that asks for a key, as clients of the real services are used to."""
+    """A server that requires a key, as the real services do."""
     live = start(secrets={KEY: "tests"})
     live.client.headers["authorization"] = f"Bearer {KEY}"
     return live

@@ -1,9 +1,6 @@
-"""What LibreTranslate's clients ask for is answered as LibreTranslate answers it."""
+"""The server answers as LibreTranslate does."""
 
-import asyncio
-import json
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,16 +13,11 @@ CAT = "the cat sleeps"
 
 @pytest.fixture(scope="module")
 def strict(start: Start, tmp_path_factory: pytest.TempPathFactory) -> Live:
-    """Narrow limits, and a place for suggestions."""
+    """A server with narrow limits and a folder for suggestions."""
     limits = Limits(
         characters=100, texts=3, alternatives=2, body_bytes=2000, texts_per_minute=10**6
     )
     return start(limits, suggestions=tmp_path_factory.mktemp("suggestions"))
-
-
-def error(live: Live, path: str, **values: Any) -> tuple[int, str]:
-    response = live.post(path, **values)
-    return response.status_code, response.json()["error"]
 
 
 def test_a_text_is_answered_by_the_offline_translation(live: Live) -> None:
@@ -64,54 +56,6 @@ def test_a_long_text_keeps_its_paragraphs(live: Live) -> None:
         ["the cat sleeps.", "a dog eats.", "big red apples!"]
     )
     assert found == f"{expected[0]} {expected[1]}\n\n  {expected[2]}\n"
-
-
-def events(answer: Any) -> list[Any]:
-    """The events of a stream but its last, which says that it was the last."""
-    *found, last, rest = answer.text.split("\n\n")
-    assert (last, rest) == ("data: [DONE]", "")
-    return [json.loads(each.removeprefix("data: ")) for each in found]
-
-
-@pytest.mark.parametrize("form", ["text", "html"])
-def test_a_stream_gives_the_answer_bit_by_bit_and_then_whole(live: Live, form: str) -> None:
-    texts = ["the cat sleeps. a dog eats.\n\n  big red apples!\n" * 5, "", "😀", CAT]
-    asked = {"q": texts, "source": "auto", "target": "de", "format": form}
-    whole = live.post("/translate", **asked).json()
-    answer = live.post("/translate", **asked, stream=True)
-    assert answer.headers["content-type"].startswith("text/event-stream")
-    *pieces, last = events(answer)
-    assert last == whole
-    assert [each["index"] for each in pieces] == sorted(each["index"] for each in pieces)
-    for number, text in enumerate(whole["translatedText"]):
-        parts = [each["text"] for each in pieces if each["index"] == number]
-        assert "".join(parts) == text
-        assert (len(parts) > 2) == (number == 0)  # the long one comes in several parts
-
-
-def test_a_stream_that_cannot_begin_is_refused_as_ever(live: Live) -> None:
-    asked = {"q": CAT, "source": "fr", "target": "en", "stream": True}
-    assert error(live, "/translate", **{**asked, "target": "zz"}) == (400, "zz is not supported")
-    status, sentence = error(live, "/translate", **asked, alternatives=1)
-    assert (status, "streamed" in sentence) == (400, True)
-
-
-def test_a_stream_that_takes_too_long_ends_with_a_sentence(
-    start: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    hurried = start(Limits(request_seconds=2))
-    best = hurried.service.batcher.best
-
-    async def slower_each_time(translator: Any, sentences: list[str], search: Any) -> list[str]:
-        await asyncio.sleep(0 if len(sentences) == 1 else 60)
-        return await best(translator, sentences, search)
-
-    monkeypatch.setattr(hurried.service.batcher, "best", slower_each_time)
-    text = "a cat eats. a dog sleeps. we like apples."
-    answer = hurried.post("/translate", q=text, source="fr", target="en", stream=True)
-    first, last = events(answer)
-    assert first["index"] == 0
-    assert "took too long" in last["error"]
 
 
 def test_form_text_has_plain_line_ends(live: Live) -> None:
@@ -244,7 +188,7 @@ def test_languages_list_their_targets(live: Live) -> None:
 def test_what_is_wrong_is_said_in_known_words(
     strict: Live, values: dict[str, Any], sentence: str
 ) -> None:
-    assert error(strict, "/translate", **values) == (400, sentence)
+    assert strict.error("/translate", **values) == (400, sentence)
 
 
 @pytest.mark.parametrize("body", [b"[1]", b"{", b"5", b"\xff", b"[" * 1000, b"9" * 1900])
@@ -267,14 +211,14 @@ def test_suggestions_are_kept_and_answered_from_when_asked(strict: Live) -> None
     asked = strict.post("/translate", q="cat", **pair, memory=True).json()["translatedText"]
     plain = strict.post("/translate", q="cat", **pair).json()["translatedText"]
     assert asked == "Katze" != plain
-    assert error(strict, "/suggest", q="cat", **pair) == (
+    assert strict.error("/suggest", q="cat", **pair) == (
         400,
         "Invalid request: missing s parameter",
     )
 
 
 def test_suggestions_are_off_unless_there_is_a_place_for_them(live: Live) -> None:
-    assert error(live, "/suggest", q="a", s="b", source="en", target="de") == (
+    assert live.error("/suggest", q="a", s="b", source="en", target="de") == (
         403,
         "Suggestions are disabled on this server.",
     )
@@ -340,26 +284,3 @@ def test_a_mastodon_post_is_answered(live: Live) -> None:
     found = live.client.post("/translate", json=body).json()
     assert [each["language"] for each in found["detectedLanguage"]] == ["fr", "fr"]
     assert found["translatedText"][0].startswith("<p>")
-
-
-def test_pages_hold_nothing_from_elsewhere(live: Live) -> None:
-    for path in ("/", "/docs", "/page/style.css", "/page/translate.js", "/page/docs.js"):
-        page = live.client.get(path)
-        assert page.status_code == 200
-        assert "https://" not in page.text
-        assert "innerHTML" not in page.text
-        assert "default-src 'self'" in page.headers["content-security-policy"]
-    assert live.client.get("/page/../serve/keys.py").status_code == 404
-
-
-def test_run_folders_tell_their_languages(runs: dict[str, Path], tmp_path: Path) -> None:
-    from regard.serve.translation.pairs import languages_of
-
-    assert languages_of(runs["fr-en"]) == ("fr", "en")
-    for data, expected in [
-        ('builtin = "phrasebook"', ("fr", "en")),
-        ('train = ["x/train.en", "x/train.de"]', ("en", "de")),
-        ('train = ["a.src", "a.tgt"]', None),
-    ]:
-        (tmp_path / "recipe.toml").write_text(f"[data]\n{data}\n")
-        assert languages_of(tmp_path) == expected

@@ -1,8 +1,6 @@
-"""Language models and encoders, asked by OpenAI's own client."""
+"""Language models and encoders, called by OpenAI's own client."""
 
-import asyncio
 import random
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,9 +11,6 @@ import pytest
 
 from regard.recipe import parse
 from regard.serve.http.limits import Limits
-from regard.serve.http.refusal import Refusal
-from regard.serve.language_models import until_stopped
-from regard.serve.one_thread import OneThread
 from regard.training.run import train
 from tests.serve.conftest import Live, Start
 
@@ -156,50 +151,3 @@ def test_without_a_language_model_it_is_said_what_to_do(live: Live) -> None:
     assert found.status_code == 404
     assert "start the server with the run of one" in found.json()["error"]["message"]
     assert live.client.get("/v1/models").json()["data"] == []
-
-
-@pytest.mark.parametrize(
-    ("pieces", "stops", "expected"),
-    [
-        (["ab", "cd", "ef"], ["de"], "abc"),
-        (["a", "b", "c"], [], "abc"),
-        (["abc"], ["x", "b"], "a"),
-        (["a", "b"], ["bc"], "ab"),
-        (["stop"], ["stop"], ""),
-    ],
-)
-def test_a_text_ends_before_its_stop(pieces: list[str], stops: list[str], expected: str) -> None:
-    assert "".join(until_stopped(iter(pieces), stops)) == expected
-
-
-def test_writing_stops_when_nobody_reads() -> None:
-    drawn: list[int] = []
-
-    def endless() -> Iterator[int]:
-        while len(drawn) < 100_000:
-            drawn.append(1)
-            time.sleep(0.001)
-            yield len(drawn)
-
-    async def work() -> None:
-        thread = OneThread()
-        stream: Any = thread.stream(endless)
-        assert await anext(stream) == 1
-        await stream.aclose()
-        assert await asyncio.wait_for(thread.run(lambda: "free"), 10) == "free"
-
-    asyncio.run(work())
-    assert len(drawn) < 1000
-
-
-def test_only_few_may_wait_for_the_thread() -> None:
-    async def work() -> None:
-        thread = OneThread(most_waiting=2)
-        waiting = [asyncio.ensure_future(thread.run(time.sleep, 0.2)) for _ in range(2)]
-        await asyncio.sleep(0.01)
-        with pytest.raises(Refusal) as refused:
-            await thread.run(time.sleep, 0)
-        assert refused.value.status == 503
-        await asyncio.gather(*waiting)
-
-    asyncio.run(work())

@@ -1,4 +1,4 @@
-"""The description is true: what it promises of requests and answers is what happens."""
+"""Requests are answered as the OpenAPI description says."""
 
 from pathlib import Path
 
@@ -14,10 +14,10 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from regard.serve.app import table
-from regard.serve.http.access import Door
+from regard.serve.app import Endpoints
+from regard.serve.http.access import Access
 from regard.serve.http.keys import Keys
-from regard.serve.http.limits import Limits, Rates
+from regard.serve.http.limits import Limits, RateLimiter
 from regard.serve.http.metrics import Metrics
 from tests.serve.conftest import Live, Start
 
@@ -38,8 +38,9 @@ def described(start: Start, tmp_path_factory: pytest.TempPathFactory) -> Live:
 
 
 def test_every_path_is_described(described: Live) -> None:
-    door = Door(described.service, Keys(), Rates(10), Metrics())
-    paths = {each.path for each in table(door) if not each.path.startswith("/page/")}
+    access = Access(Limits(), Keys(), RateLimiter(10), Metrics())
+    endpoints = Endpoints(described.service, access).table()
+    paths = {each.path for each in endpoints if not each.path.startswith("/page/")}
     assert paths - UNDESCRIBED == set(described.client.get("/spec").json()["paths"])
 
 

@@ -1,4 +1,4 @@
-"""Sentences share batches; nobody waits for ever; nobody sees who else was there."""
+"""Sentences share batches, no request waits for ever, and no answer depends on its batch."""
 
 import asyncio
 import random
@@ -21,7 +21,7 @@ SEARCH = Search(beam_size=2)
 
 
 class Echo:
-    """A translator that notes what it is asked together, and can be made to wait or to fail."""
+    """A translator that records its batches, and can be made to wait or to fail."""
 
     def __init__(self) -> None:
         self.batches: list[list[str]] = []
@@ -151,7 +151,7 @@ def test_other_searches_have_other_batches() -> None:
 def test_a_full_queue_refuses_unhurriedly_and_says_when_to_come_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("regard.serve.translation.batching.BEFORE_REFUSING", (0.2, 0.3))
+    monkeypatch.setattr("regard.serve.translation.batching.REFUSAL_DELAY_SECONDS", (0.2, 0.3))
     with batching(waiting=3) as (batcher, echo):
 
         async def work() -> Refusal:
@@ -172,7 +172,7 @@ def test_a_full_queue_refuses_unhurriedly_and_says_when_to_come_again(
         refusal = run(work)
         assert refusal.status == 503
         assert refusal.retry_after_seconds is not None
-        # A request longer than the whole queue passes when nobody waits.
+        # An empty queue admits a request longer than the queue.
         assert run(lambda: batcher.best(echo, ["x"] * 9, SEARCH)) == ["X"] * 9
         assert batcher.waiting == 0
 
@@ -224,7 +224,7 @@ def test_threads_end_when_told() -> None:
 
 
 def test_an_answer_is_the_same_in_any_company(live: Live) -> None:
-    """Needles alone and among up to 60 others: every text, and every bit of the numbers."""
+    """Compare every text, and every bit of the scores, alone and among up to 60 others."""
     draw = random.Random(1)
     letters = "abcdeghiklnopqrstuvxz ,"
     texts = ["".join(draw.choices(letters, k=draw.randint(1, 30))) for _ in range(60)]

@@ -1,1 +1,1 @@
-"""The endpoints: one module for each interface that clients know, and the pages."""
+"""The endpoints of each interface that clients already use, and the pages for people."""

@@ -1,21 +1,20 @@
-"""The endpoints that DeepL's clients speak to, over the same service."""
+"""The endpoints of DeepL."""
 
-from collections.abc import Mapping
 from typing import Any
 
-from regard.serve.api.libretranslate import (
+from regard.serve.api.parameters import (
+    Fields,
     check_characters,
+    encodable,
+    is_true,
     language_code,
     required,
-    sound,
-    truth,
 )
 from regard.serve.http.refusal import Refusal
-from regard.serve.translation.languages import name
-from regard.serve.translation.service import Service, Wish
+from regard.serve.translation.languages import language_name
+from regard.serve.translation.service import Service, TranslationRequest
 
-Fields = Mapping[str, Any]
-# There is no quota; a number that clients take as one is asked for all the same.
+# There is no quota, but clients expect the number of one.
 NO_QUOTA = 1_000_000_000_000
 
 
@@ -31,18 +30,18 @@ async def translate(service: Service, fields: Fields) -> dict[str, Any]:
         raise Refusal(413, f"more than {service.limits.texts} texts at once")
     check_characters(service, sum(map(len, texts)))
     source = fields.get("source_lang")
-    wish = Wish(
-        texts=[sound(text) for text in texts],
+    request = TranslationRequest(
+        texts=[encodable(text) for text in texts],
         source=language_code(service, required(fields, "source_lang")) if source else "auto",
         target=language_code(service, required(fields, "target_lang")),
         is_html=bool(fields.get("tag_handling")),
-        ignored_tags=tags(fields.get("ignore_tags")),
+        ignored_tags=tag_names(fields.get("ignore_tags")),
     )
     shown = []
-    for text, answer in zip(texts, await service.translate(wish), strict=True):
-        code = answer.detected.language if answer.detected else wish.source
+    for text, answer in zip(texts, await service.translate(request), strict=True):
+        code = answer.detected.language if answer.detected else request.source
         entry: dict[str, Any] = {"detected_source_language": code.upper(), "text": answer.text}
-        if truth(fields.get("show_billed_characters")):
+        if is_true(fields.get("show_billed_characters")):
             entry["billed_characters"] = len(text)
         shown.append(entry)
     return {"translations": shown}
@@ -55,10 +54,10 @@ async def languages(service: Service, fields: Fields) -> list[dict[str, Any]]:
         raise Refusal(400, "Parameter 'type' is invalid. 'source' and 'target' are valid values.")
     pairs = service.pairs
     if wanted == "source":
-        return [{"language": code.upper(), "name": name(code)} for code in pairs.sources]
+        return [{"language": code.upper(), "name": language_name(code)} for code in pairs.sources]
     targets = sorted({pair.target for pair in pairs.pairs})
     return [
-        {"language": code.upper(), "name": name(code), "supports_formality": False}
+        {"language": code.upper(), "name": language_name(code), "supports_formality": False}
         for code in targets
     ]
 
@@ -68,8 +67,8 @@ def usage(characters: int) -> dict[str, int]:
     return {"character_count": characters, "character_limit": NO_QUOTA}
 
 
-def tags(given: Any) -> frozenset[str]:
-    """Names of tags, as a list or with commas between them."""
+def tag_names(given: Any) -> frozenset[str]:
+    """The names of tags, sent as a list or separated by commas."""
     if isinstance(given, str):
         given = given.split(",")
     if not isinstance(given, list):

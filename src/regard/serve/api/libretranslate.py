@@ -1,57 +1,72 @@
-"""The endpoints that LibreTranslate's clients speak to: plain values in, plain values out.
+"""The endpoints of LibreTranslate.
 
-Sentences of refusals are LibreTranslate's own, word for word, since clients show or compare them.
+The refusals are LibreTranslate's own, word for word, since clients show or compare them.
 """
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Awaitable, Mapping
+from collections.abc import AsyncGenerator, Awaitable
 from contextlib import aclosing
 from typing import Any, TypeVar
 
-from regard.serve.http.refusal import TOO_LONG, Refusal
+from regard.serve.api.parameters import (
+    Fields,
+    check_characters,
+    encodable,
+    is_true,
+    language_code,
+    required,
+)
+from regard.serve.http.refusal import TIMED_OUT, Refusal
 from regard.serve.translation.files import FORMATS, read_text, translated_name
-from regard.serve.translation.languages import base, name
-from regard.serve.translation.service import Answer, Service, Wish, answers_of
+from regard.serve.translation.languages import language_name
+from regard.serve.translation.service import (
+    Answer,
+    Service,
+    TranslationRequest,
+    best_answers,
+)
 
-Fields = Mapping[str, Any]
 Result = TypeVar("Result")
 
 
 async def translate(service: Service, fields: Fields) -> dict[str, Any]:
     """POST /translate"""
-    wish, many = read_wish(service, fields)
-    return show(await service.translate(wish), wish, many)
+    request, is_list = read_request(service, fields)
+    return response(await service.translate(request), request, is_list)
 
 
 async def translate_streamed(service: Service, fields: Fields) -> AsyncGenerator[bytes, None]:
-    """POST /translate with `stream`: events, which begin once it is clear that it can be done."""
-    wish, many = read_wish(service, fields)
-    if wish.alternatives or wish.explain:
+    """POST /translate with `stream`: the events.
+
+    A request that cannot be answered is refused before the first event.
+    """
+    request, is_list = read_request(service, fields)
+    if request.alternatives or request.explain:
         raise Refusal(400, "Invalid request: alternatives and explain cannot be streamed")
-    texts = await service.take_apart(wish)
-    until = asyncio.get_running_loop().time() + service.limits.request_seconds
+    texts = await service.split(request)
+    deadline = asyncio.get_running_loop().time() + service.limits.request_seconds
 
     async def events() -> AsyncGenerator[bytes, None]:
         filled = [""] * len(texts)
         try:
-            async with aclosing(service.stream(texts, wish)) as pieces:
-                while found := await within(until, anext(pieces, None)):
+            async with aclosing(service.stream(texts, request)) as pieces:
+                while found := await before(deadline, anext(pieces, None)):
                     number, piece = found
                     filled[number] += piece
                     yield event({"index": number, "text": piece})
-            yield event(show(answers_of(texts, filled), wish, many))
+            yield event(response(best_answers(texts, filled), request, is_list))
         except Refusal as refusal:
             yield event({"error": str(refusal)})
         except TimeoutError:
-            yield event({"error": TOO_LONG})
+            yield event({"error": TIMED_OUT})
         yield b"data: [DONE]\n\n"
 
     return events()
 
 
-async def within(until: float, awaited: Awaitable[Result]) -> Result:
-    async with asyncio.timeout_at(until):
+async def before(deadline: float, awaited: Awaitable[Result]) -> Result:
+    async with asyncio.timeout_at(deadline):
         return await awaited
 
 
@@ -59,32 +74,32 @@ def event(value: dict[str, Any]) -> bytes:
     return f"data: {json.dumps(value, ensure_ascii=False)}\n\n".encode()
 
 
-def read_wish(service: Service, fields: Fields) -> tuple[Wish, bool]:
-    """What is asked, and whether it is asked of a list."""
-    texts, many = read_texts(service, fields)
-    wish = Wish(
+def read_request(service: Service, fields: Fields) -> tuple[TranslationRequest, bool]:
+    """The request, and whether its texts came as a list."""
+    texts, is_list = read_texts(service, fields)
+    request = TranslationRequest(
         texts=texts,
         source=source_code(service, required(fields, "source")),
         target=language_code(service, required(fields, "target")),
         is_html=read_format(fields) == "html",
         alternatives=read_alternatives(service, fields),
-        explain=truth(fields.get("explain")),
-        from_memory=truth(fields.get("memory")),
+        explain=is_true(fields.get("explain")),
+        use_memory=is_true(fields.get("memory")),
     )
-    return wish, many
+    return request, is_list
 
 
-def show(answers: list[Answer], wish: Wish, many: bool) -> dict[str, Any]:
-    """One text is answered by a text, a list by lists."""
+def response(answers: list[Answer], request: TranslationRequest, is_list: bool) -> dict[str, Any]:
+    """The JSON of some answers: a text for a text, lists for a list."""
 
     def one_or_all(values: list[Any]) -> Any:
-        return values if many else values[0]
+        return values if is_list else values[0]
 
     shown: dict[str, Any] = {"translatedText": one_or_all([each.text for each in answers])}
-    if wish.source == "auto":
+    if request.source == "auto":
         found = [each.detected.as_json() for each in answers if each.detected]
         shown["detectedLanguage"] = one_or_all(found)
-    if wish.alternatives:
+    if request.alternatives:
         shown["alternatives"] = one_or_all([each.alternatives for each in answers])
     if any(each.extra for each in answers):
         shown["regard"] = one_or_all([each.extra for each in answers])
@@ -104,7 +119,7 @@ def languages(service: Service) -> list[dict[str, Any]]:
     """GET /languages"""
     pairs = service.pairs
     return [
-        {"code": code, "name": name(code), "targets": pairs.targets(code)}
+        {"code": code, "name": language_name(code), "targets": pairs.targets(code)}
         for code in pairs.languages
     ]
 
@@ -134,8 +149,8 @@ def settings(service: Service, keys_required: bool) -> dict[str, Any]:
         "filesTranslation": True,
         "supportedFilesFormat": list(FORMATS),
         "language": {
-            "source": {"code": source, "name": name(source)},
-            "target": {"code": target, "name": name(target)},
+            "source": {"code": source, "name": language_name(source)},
+            "target": {"code": target, "name": language_name(target)},
         },
     }
 
@@ -143,7 +158,7 @@ def settings(service: Service, keys_required: bool) -> dict[str, Any]:
 async def translate_file(
     service: Service, fields: Fields, uploaded: tuple[str, bytes] | None
 ) -> str:
-    """POST /translate_file: the name under which the translated file can be fetched."""
+    """POST /translate_file: the name under which the translated file can be downloaded."""
     if uploaded is None:
         raise Refusal(400, "Invalid request: missing file parameter")
     file_name, data = uploaded
@@ -151,18 +166,19 @@ async def translate_file(
     target = language_code(service, required(fields, "target"))
     text, is_html = read_text(file_name, data)
     check_characters(service, len(text))
-    (answer,) = await service.translate(Wish([text], source, target, is_html))
+    request = TranslationRequest([text], source, target, is_html)
+    (answer,) = await service.translate(request)
     name = translated_name(file_name, target)
     return service.downloads.keep(name, answer.text.encode("utf-8", "replace"))
 
 
 def read_texts(service: Service, fields: Fields) -> tuple[list[str], bool]:
-    """The texts, and whether they came as a list; within the limits."""
+    """The texts, and whether they came as a list. Texts beyond the limits are refused."""
     given = fields.get("q")
     if not given:
         raise Refusal(400, "Invalid request: missing q parameter")
-    many = isinstance(given, list)
-    texts = given if many else [given]
+    is_list = isinstance(given, list)
+    texts = given if is_list else [given]
     if not all(isinstance(text, str) for text in texts):
         raise Refusal(400, "Invalid request: q parameter must be a string or a list of strings")
     if len(texts) > service.limits.texts:
@@ -171,45 +187,7 @@ def read_texts(service: Service, fields: Fields) -> tuple[list[str], bool]:
             f"Invalid request: request ({len(texts)}) exceeds batch limit ({service.limits.texts})",
         )
     check_characters(service, sum(map(len, texts)))
-    return [sound(text) for text in texts], many
-
-
-def check_characters(service: Service, count: int) -> None:
-    limit = service.limits.characters
-    if count > limit:
-        raise Refusal(400, f"Invalid request: request ({count}) exceeds text limit ({limit})")
-
-
-def required(fields: Fields, key: str) -> str:
-    """A text that must be there; an empty one is not."""
-    value = fields.get(key)
-    if not value:
-        raise Refusal(400, f"Invalid request: missing {key} parameter")
-    if not isinstance(value, str):
-        raise Refusal(400, f"Invalid request: {key} parameter must be a string")
-    return sound(value)
-
-
-def sound(text: str) -> str:
-    """Half a surrogate pair, which JSON can hold and UTF-8 cannot, becomes a question mark."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "replace").decode()
-    return text
-
-
-def language_code(service: Service, code: str) -> str:
-    """A code in the form we list it: lower case, and without a country we have no model for."""
-    wanted = code.strip().lower().replace("_", "-")
-    for candidate in (wanted, base(wanted)):
-        if candidate in service.pairs.languages:
-            return candidate
-    for candidate in service.pairs.languages:
-        if base(candidate) == wanted:
-            return candidate
-    shown = wanted if wanted.isprintable() and len(wanted) <= 10 else "this language"
-    raise Refusal(400, f"{shown} is not supported")
+    return [encodable(text) for text in texts], is_list
 
 
 def source_code(service: Service, code: str) -> str:
@@ -234,8 +212,3 @@ def read_alternatives(service: Service, fields: Fields) -> int:
     if given > limit:
         raise Refusal(400, f"Invalid request: alternatives parameter must be <= {limit}")
     return given
-
-
-def truth(value: Any) -> bool:
-    """A flag, which forms can only give as text."""
-    return value is True or (isinstance(value, str) and value.lower() in ("true", "1", "yes"))

@@ -1,30 +1,35 @@
-"""The endpoints that OpenAI's clients speak to, for language models and encoders."""
+"""The endpoints of OpenAI, for language models and encoders."""
 
 import base64
 import json
 import time
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from regard.serve.api.libretranslate import check_characters, required, sound, truth
+from regard.serve.api.parameters import (
+    Fields,
+    check_characters,
+    encodable,
+    is_true,
+    required,
+)
 from regard.serve.http.refusal import Refusal
-from regard.serve.language_models import written
+from regard.serve.language_models import complete
 from regard.serve.translation.service import Service
 
 if TYPE_CHECKING:
     from regard.tasks.writer import Writer, Writing
 
-Fields = Mapping[str, Any]
-MOST_STOPS = 4
+MAX_STOPS = 4
 
 
 @dataclass(frozen=True)
-class Completion:
-    """What is asked of a language model."""
+class CompletionRequest:
+    """Prompts to complete, and how."""
 
     model: str
     writer: "Writer"
@@ -36,7 +41,7 @@ class Completion:
     scored: bool
 
     def choices(self) -> list[tuple[int, str, "Writing"]]:
-        """Number, prompt and settings of every choice; each draws with a seed of its own."""
+        """The number, prompt and settings of every choice. Each choice has its own seed."""
         return [
             (self.count * place + number, prompt, replace(self.writing, seed=seed))
             for place, prompt in enumerate(self.prompts)
@@ -54,7 +59,7 @@ def models(service: Service) -> dict[str, Any]:
     return {"object": "list", "data": entries}
 
 
-def read_wish(service: Service, fields: Fields) -> Completion:
+def read_request(service: Service, fields: Fields) -> CompletionRequest:
     model = required(fields, "model")
     writer = service.language_models.writer(model)
     prompts = read_input(service, fields, "prompt")
@@ -63,98 +68,102 @@ def read_wish(service: Service, fields: Fields) -> Completion:
     stops = [stops] if isinstance(stops, str) else stops
     if not isinstance(stops, list) or not all(isinstance(each, str) and each for each in stops):
         raise Refusal(400, "stop must be a string or a list of strings")
-    if len(stops) > MOST_STOPS:
-        raise Refusal(400, f"stop takes at most {MOST_STOPS} strings")
+    if len(stops) > MAX_STOPS:
+        raise Refusal(400, f"stop takes at most {MAX_STOPS} strings")
     from regard.tasks.writer import Writing
 
     count = int(number(fields, "n", 1, 1, limits.completions))
     if count * len(prompts) > limits.completions:
         raise Refusal(400, f"at most {limits.completions} completions at once")
-    echo = truth(fields.get("echo"))
-    # With nothing to add, an echo with log-probabilities scores the prompt.
-    fewest = 0 if echo else 1
+    echo = is_true(fields.get("echo"))
+    # An echo without new tokens, but with log-probabilities, scores the prompt.
+    min_tokens = 0 if echo else 1
     writing = Writing(
-        max_tokens=int(number(fields, "max_tokens", 16, fewest, limits.completion_tokens)),
+        max_tokens=int(number(fields, "max_tokens", 16, min_tokens, limits.completion_tokens)),
         temperature=number(fields, "temperature", 1.0, 0.0, 2.0),
         top_p=number(fields, "top_p", 1.0, 1e-6, 1.0),
         seed=int(number(fields, "seed", 1, 0, 2**63 - 1)),
     )
     scored = fields.get("logprobs") is not None and fields.get("logprobs") is not False
-    return Completion(model, writer, prompts, writing, count, stops, echo, scored)
+    return CompletionRequest(model, writer, prompts, writing, count, stops, echo, scored)
 
 
-async def completions(service: Service, wish: Completion) -> dict[str, Any]:
+async def completions(service: Service, request: CompletionRequest) -> dict[str, Any]:
     """POST /v1/completions"""
-    encode = wish.writer.tokenizer.encode
+    encode = request.writer.tokenizer.encode
     choices, total = [], 0
-    for index, prompt, writing in wish.choices():
-        text = "".join([piece async for piece in pieces_of(service, wish, prompt, writing)])
+    for index, prompt, writing in request.choices():
+        text = "".join([piece async for piece in text_pieces(service, request, prompt, writing)])
         tokens = len(encode(text))
         total += tokens
         choice: dict[str, Any] = {
             "index": index,
-            "text": prompt + text if wish.echo else text,
+            "text": prompt + text if request.echo else text,
             "finish_reason": "length" if tokens >= writing.max_tokens else "stop",
             "logprobs": None,
         }
-        if wish.scored:
-            choice["logprobs"] = await service.thread.run(log_probabilities, wish, prompt, text)
+        if request.scored:
+            choice["logprobs"] = await service.thread.run(log_probabilities, request, prompt, text)
         choices.append(choice)
-    read = sum(len(encode(prompt)) for prompt in wish.prompts)
-    usage = {"prompt_tokens": read, "completion_tokens": total, "total_tokens": read + total}
-    return {**head(wish), "choices": choices, "usage": usage}
+    prompt_tokens = sum(len(encode(prompt)) for prompt in request.prompts)
+    usage = {
+        "prompt_tokens": prompt_tokens,
+        "completion_tokens": total,
+        "total_tokens": prompt_tokens + total,
+    }
+    return {**head(request), "choices": choices, "usage": usage}
 
 
-async def streamed(service: Service, wish: Completion) -> AsyncIterator[bytes]:
-    """The same as events, a piece at a time."""
-    shared = head(wish)
+async def streamed(service: Service, request: CompletionRequest) -> AsyncIterator[bytes]:
+    """POST /v1/completions with `stream`: the events."""
+    shared = head(request)
 
     def event(index: int, text: str, finish: str | None = None) -> bytes:
         choice = {"index": index, "text": text, "finish_reason": finish, "logprobs": None}
         return f"data: {json.dumps({**shared, 'choices': [choice]})}\n\n".encode()
 
-    for index, prompt, writing in wish.choices():
-        if wish.echo:
+    for index, prompt, writing in request.choices():
+        if request.echo:
             yield event(index, prompt)
         text = ""
-        async with aclosing(pieces_of(service, wish, prompt, writing)) as pieces:
+        async with aclosing(text_pieces(service, request, prompt, writing)) as pieces:
             async for piece in pieces:
                 text += piece
                 yield event(index, piece)
-        tokens = len(wish.writer.tokenizer.encode(text))
+        tokens = len(request.writer.tokenizer.encode(text))
         yield event(index, "", "length" if tokens >= writing.max_tokens else "stop")
     yield b"data: [DONE]\n\n"
 
 
-def pieces_of(
-    service: Service, wish: Completion, prompt: str, writing: "Writing"
+def text_pieces(
+    service: Service, request: CompletionRequest, prompt: str, writing: "Writing"
 ) -> AsyncGenerator[str, None]:
-    return service.thread.stream(lambda: written(wish.writer, prompt, writing, wish.stops))
+    return service.thread.stream(lambda: complete(request.writer, prompt, writing, request.stops))
 
 
-def head(wish: Completion) -> dict[str, Any]:
+def head(request: CompletionRequest) -> dict[str, Any]:
     return {
         "id": f"cmpl-{uuid.uuid4().hex}",
         "object": "text_completion",
         "created": int(time.time()),
-        "model": wish.model,
+        "model": request.model,
     }
 
 
-def log_probabilities(wish: Completion, prompt: str, text: str) -> dict[str, Any]:
-    """Of the tokens of prompt and text together; of the prompt only where it is echoed."""
-    tokenizer = wish.writer.tokenizer
+def log_probabilities(request: CompletionRequest, prompt: str, text: str) -> dict[str, Any]:
+    """The log-probabilities of the tokens of a completion, and of its prompt where it is echoed."""
+    tokenizer = request.writer.tokenizer
     whole = prompt + text
     ids = tokenizer.encode(whole)
     lengths = [len(tokenizer.decode(ids[:end])) for end in range(len(ids) + 1)]
-    # Bytes that are not yet a character may show as more signs than the character will.
+    # Bytes that are not yet a whole character may decode to more characters than it is.
     offsets = list(accumulate(reversed(lengths), min))[::-1]
-    scores = wish.writer.score(whole)
-    shift = 0 if wish.echo else len(prompt)
+    scores = request.writer.score(whole)
+    shift = 0 if request.echo else len(prompt)
     rows = [
         (whole[start:end], score.log_probability, start - shift)
         for start, end, score in zip(offsets, offsets[1:], scores, strict=False)
-        if wish.echo or end > len(prompt)
+        if request.echo or end > len(prompt)
     ]
     return {
         "tokens": [token for token, _, _ in rows],
@@ -187,7 +196,7 @@ async def embeddings(service: Service, fields: Fields) -> dict[str, Any]:
 
 
 def read_input(service: Service, fields: Fields, key: str) -> list[str]:
-    """A text or a list of them, within the limits."""
+    """A text or a list of texts. Texts beyond the limits are refused."""
     given = fields.get(key)
     texts = [given] if isinstance(given, str) else given
     if not isinstance(texts, list) or not texts:
@@ -197,14 +206,18 @@ def read_input(service: Service, fields: Fields, key: str) -> list[str]:
     if len(texts) > service.limits.texts:
         raise Refusal(400, f"{key} takes at most {service.limits.texts} texts")
     check_characters(service, sum(map(len, texts)))
-    return [sound(text) for text in texts]
+    return [encodable(text) for text in texts]
 
 
-def number(fields: Fields, key: str, default: float, least: float, most: float) -> float:
-    """A number within its bounds, or the default."""
+def number(fields: Fields, key: str, default: float, minimum: float, maximum: float) -> float:
+    """A number within bounds, or the default."""
     given = fields.get(key)
     if given is None:
         return default
-    if isinstance(given, bool) or not isinstance(given, int | float) or not least <= given <= most:
-        raise Refusal(400, f"{key} must be a number from {least:g} to {most:g}")
+    if (
+        isinstance(given, bool)
+        or not isinstance(given, int | float)
+        or not minimum <= given <= maximum
+    ):
+        raise Refusal(400, f"{key} must be a number from {minimum:g} to {maximum:g}")
     return given

@@ -1,4 +1,4 @@
-"""The interface described in OpenAPI 3.1, with the languages and limits of this very server."""
+"""The description of the interface in OpenAPI 3.1, with the languages and limits of a server."""
 
 from importlib.metadata import version
 from typing import Any
@@ -12,6 +12,11 @@ TEXT: Schema = {"type": "string"}
 FLAG: Schema = {"type": "boolean", "default": False}
 NUMBER: Schema = {"type": "number"}
 COUNT: Schema = {"type": "integer", "minimum": 0}
+DETECTED: Schema = {
+    "type": "object",
+    "properties": {"confidence": NUMBER, "language": TEXT},
+    "required": ["confidence", "language"],
+}
 EVENT: Schema = {"type": "object", "properties": {"data": TEXT}, "required": ["data"]}
 
 
@@ -36,52 +41,27 @@ def description(service: Service) -> dict[str, Any]:
 
 def libretranslate(service: Service) -> dict[str, Any]:
     limits = service.limits
-    codes: Schema = {"type": "string", "enum": service.pairs.languages}
-    source: Schema = {"type": "string", "enum": ["auto", *service.pairs.sources]}
+    codes, source = language_codes(service), source_codes(service)
     one = {"type": "string", "minLength": 1, "maxLength": limits.characters}
-    many = {"type": "array", "items": TEXT, "minItems": 1, "maxItems": limits.texts}
-    detected = fields({"confidence": NUMBER, "language": TEXT})
     return {
-        "/translate": post(
-            "Translate a text, or a list of them",
-            needs(
-                {"q": {"oneOf": [one, many]}, "source": source, "target": codes},
-                {
-                    "format": {"type": "string", "enum": ["text", "html"]},
-                    "alternatives": {**COUNT, "maximum": limits.alternatives},
-                    "api_key": TEXT,
-                    "explain": FLAG,
-                    "memory": FLAG,
-                    "stream": FLAG,
-                },
-            ),
-            needs(
-                {"translatedText": one_or_list(TEXT)},
-                {
-                    "detectedLanguage": one_or_list(detected),
-                    "alternatives": {"type": "array"},
-                    "regard": one_or_list({"type": "object"}),
-                },
-            ),
-            streams=True,
-        ),
+        "/translate": translate(service, one),
         "/detect": post(
             "Tell the language of a text",
-            needs({"q": one}, {"api_key": TEXT}),
-            {"type": "array", "items": detected},
+            json_object({"q": one}, {"api_key": TEXT}),
+            {"type": "array", "items": DETECTED},
         ),
         "/languages": get(
             "Languages, and where each can be translated to",
             {
                 "type": "array",
-                "items": fields(
+                "items": json_object(
                     {"code": codes, "name": TEXT, "targets": {"type": "array", "items": codes}}
                 ),
             },
         ),
         "/translate_file": post(
             f"Translate a file ({', '.join(FORMATS)})",
-            needs(
+            json_object(
                 {
                     "file": {"type": "string", "contentMediaType": "application/octet-stream"},
                     "source": source,
@@ -89,23 +69,67 @@ def libretranslate(service: Service) -> dict[str, Any]:
                 },
                 {"api_key": TEXT},
             ),
-            fields({"translatedFileUrl": {"type": "string", "format": "uri"}}),
+            json_object({"translatedFileUrl": {"type": "string", "format": "uri"}}),
             sent_as="multipart/form-data",
         ),
         "/suggest": post(
             "Suggest a better translation",
-            needs({"q": one, "s": one, "source": codes, "target": codes}, {"api_key": TEXT}),
-            fields({"success": {"type": "boolean"}}),
+            json_object({"q": one, "s": one, "source": codes, "target": codes}, {"api_key": TEXT}),
+            json_object({"success": {"type": "boolean"}}),
         ),
         "/frontend/settings": get("What a page needs to know", {"type": "object"}),
     }
 
 
+def translate(service: Service, one: Schema) -> dict[str, Any]:
+    limits = service.limits
+    many = {"type": "array", "items": TEXT, "minItems": 1, "maxItems": limits.texts}
+    return post(
+        "Translate a text, or a list of them",
+        json_object(
+            {
+                "q": {"oneOf": [one, many]},
+                "source": source_codes(service),
+                "target": language_codes(service),
+            },
+            {
+                "format": {"type": "string", "enum": ["text", "html"]},
+                "alternatives": {**COUNT, "maximum": limits.alternatives},
+                "api_key": TEXT,
+                "explain": FLAG,
+                "memory": FLAG,
+                "stream": FLAG,
+            },
+        ),
+        json_object(
+            {"translatedText": one_or_list(TEXT)},
+            {
+                "detectedLanguage": one_or_list(DETECTED),
+                "alternatives": {"type": "array"},
+                "regard": one_or_list({"type": "object"}),
+            },
+        ),
+        streams=True,
+    )
+
+
+def language_codes(service: Service) -> Schema:
+    return {"type": "string", "enum": service.pairs.languages}
+
+
+def source_codes(service: Service) -> Schema:
+    return {"type": "string", "enum": ["auto", *service.pairs.sources]}
+
+
 def deepl(service: Service) -> dict[str, Any]:
     limits = service.limits
     texts = {"type": "array", "items": TEXT, "minItems": 1, "maxItems": limits.texts}
-    entry = needs({"detected_source_language": TEXT, "text": TEXT}, {"billed_characters": COUNT})
-    listed = needs({"language": TEXT, "name": TEXT}, {"supports_formality": {"type": "boolean"}})
+    entry = json_object(
+        {"detected_source_language": TEXT, "text": TEXT}, {"billed_characters": COUNT}
+    )
+    listed = json_object(
+        {"language": TEXT, "name": TEXT}, {"supports_formality": {"type": "boolean"}}
+    )
     languages = get("Languages as DeepL lists them", {"type": "array", "items": listed})
     languages["get"]["parameters"] = [
         {
@@ -117,21 +141,21 @@ def deepl(service: Service) -> dict[str, Any]:
     return {
         "/v2/translate": post(
             "Translate as DeepL does",
-            needs(
-                {"text": texts, "target_lang": shouted(service.pairs.languages)},
+            json_object(
+                {"text": texts, "target_lang": upper_case(service.pairs.languages)},
                 {
-                    "source_lang": shouted(service.pairs.sources),
+                    "source_lang": upper_case(service.pairs.sources),
                     "tag_handling": {"type": "string", "enum": ["html", "xml"]},
                     "ignore_tags": {"type": "array", "items": TEXT},
                     "show_billed_characters": FLAG,
                 },
             ),
-            fields({"translations": {"type": "array", "items": entry}}),
+            json_object({"translations": {"type": "array", "items": entry}}),
         ),
         "/v2/languages": languages,
         "/v2/usage": get(
             "Characters since the server started",
-            fields({"character_count": COUNT, "character_limit": COUNT}),
+            json_object({"character_count": COUNT, "character_limit": COUNT}),
         ),
     }
 
@@ -140,13 +164,13 @@ def openai(service: Service) -> dict[str, Any]:
     limits = service.limits
     texts = {"type": "array", "items": TEXT, "minItems": 1, "maxItems": limits.texts}
     some = {"oneOf": [{"type": "string"}, texts]}
-    tokens = fields({"prompt_tokens": COUNT, "total_tokens": COUNT})
+    tokens = json_object({"prompt_tokens": COUNT, "total_tokens": COUNT})
     listed = {"object": {"const": "list"}, "data": {"type": "array", "items": {"type": "object"}}}
     return {
-        "/v1/models": get("Language models and encoders", fields(listed)),
+        "/v1/models": get("Language models and encoders", json_object(listed)),
         "/v1/completions": post(
             "Continue a text, as OpenAI does",
-            needs(
+            json_object(
                 {"model": TEXT, "prompt": some},
                 {
                     "max_tokens": {**COUNT, "minimum": 0, "maximum": limits.completion_tokens},
@@ -160,16 +184,16 @@ def openai(service: Service) -> dict[str, Any]:
                     "logprobs": {"type": ["integer", "null"], "minimum": 0},
                 },
             ),
-            fields({"choices": {"type": "array"}, "model": TEXT, "usage": tokens}),
+            json_object({"choices": {"type": "array"}, "model": TEXT, "usage": tokens}),
             streams=True,
         ),
         "/v1/embeddings": post(
             "Vectors of texts, as OpenAI gives them",
-            needs(
+            json_object(
                 {"model": TEXT, "input": some},
                 {"encoding_format": {"type": "string", "enum": ["float", "base64"]}},
             ),
-            fields({**listed, "model": TEXT, "usage": tokens}),
+            json_object({**listed, "model": TEXT, "usage": tokens}),
         ),
     }
 
@@ -179,21 +203,16 @@ def for_machines() -> dict[str, Any]:
     content = metrics["get"]["responses"]["200"]
     content["content"] = {"text/plain": {"schema": TEXT}}
     return {
-        "/health": get("Whether the server answers", fields({"status": {"const": "ok"}})),
+        "/health": get("Whether the server answers", json_object({"status": {"const": "ok"}})),
         "/metrics": metrics,
         "/spec": get("This description", {"type": "object"}),
     }
 
 
-def fields(properties: Schema) -> Schema:
-    """An object that has all of them."""
-    return {"type": "object", "properties": properties, "required": list(properties)}
-
-
-def needs(required: Schema, optional: Schema) -> Schema:
+def json_object(required: Schema, optional: Schema | None = None) -> Schema:
     return {
         "type": "object",
-        "properties": {**required, **optional},
+        "properties": {**required, **(optional or {})},
         "required": list(required),
     }
 
@@ -202,7 +221,7 @@ def one_or_list(schema: Schema) -> Schema:
     return {"oneOf": [schema, {"type": "array", "items": schema}]}
 
 
-def shouted(codes: list[str]) -> Schema:
+def upper_case(codes: list[str]) -> Schema:
     return {"type": "string", "enum": [code.upper() for code in codes]}
 
 
@@ -217,11 +236,11 @@ def post(
     sent_as: str = "application/json",
     streams: bool = False,
 ) -> dict[str, Any]:
-    asked = operation(summary, answer)
+    described = operation(summary, answer)
     if streams:
-        asked["responses"]["200"]["content"]["text/event-stream"] = {"schema": EVENT}
-    asked["requestBody"] = {"required": True, "content": {sent_as: {"schema": body}}}
-    return {"post": asked}
+        described["responses"]["200"]["content"]["text/event-stream"] = {"schema": EVENT}
+    described["requestBody"] = {"required": True, "content": {sent_as: {"schema": body}}}
+    return {"post": described}
 
 
 def operation(summary: str, answer: Schema) -> dict[str, Any]:

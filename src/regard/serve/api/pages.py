@@ -1,4 +1,4 @@
-"""The pages for people: translate by hand, read what the server can do."""
+"""The pages for people: to translate by hand, and to read what the server can do."""
 
 from functools import cache
 from importlib import resources
@@ -6,8 +6,8 @@ from importlib import resources
 from starlette.responses import Response
 
 from regard.serve.api.openapi import description
-from regard.serve.http.access import Answering, Call, Endpoint
-from regard.serve.http.middleware import json_response
+from regard.serve.http.access import Call, Endpoint, Handler
+from regard.serve.http.responses import json_response
 from regard.serve.translation.service import Service
 
 FILES = {
@@ -20,15 +20,15 @@ FILES = {
 
 
 def pages(service: Service) -> list[Endpoint]:
-    """Each file under its own path: no other file can be asked for."""
-    shown = [
+    """An endpoint for each file, so that no other file can be requested."""
+    files = [
         Endpoint(path, ("GET",), file(name, kind), is_open=True)
         for path, (name, kind) in FILES.items()
     ]
-    return [*shown, Endpoint("/spec", ("GET",), spec(service), is_open=True)]
+    return [*files, Endpoint("/spec", ("GET",), spec(service), is_open=True)]
 
 
-def file(name: str, kind: str) -> Answering:
+def file(name: str, kind: str) -> Handler:
     async def answer(call: Call) -> Response:
         return Response(content(name), media_type=kind)
 
@@ -40,7 +40,7 @@ def content(name: str) -> bytes:
     return (resources.files("regard.serve") / "page" / name).read_bytes()
 
 
-def spec(service: Service) -> Answering:
+def spec(service: Service) -> Handler:
     shown = description(service)
 
     async def answer(call: Call) -> Response:

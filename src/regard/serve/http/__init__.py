@@ -1,1 +1,1 @@
-"""HTTP: who may ask for how much, what was sent, and how it is answered, logged and counted."""
+"""HTTP: connections, requests, keys, limits, errors, the log and the metrics."""

@@ -1,4 +1,4 @@
-"""A line of JSON for each request, without its texts."""
+"""The access log: a line of JSON for each request, without its texts."""
 
 import json
 import sys

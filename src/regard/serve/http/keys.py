@@ -1,4 +1,4 @@
-"""API keys: read from a file, never kept or compared as they are."""
+"""API keys: read from a file, kept and compared only as digests."""
 
 import hashlib
 import hmac
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from regard.errors import RequestError
 
-SHORTEST_KEY = 8
+MIN_CHARACTERS = 8
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Key:
 
 
 class Keys:
-    """Who may ask. Without keys everyone may."""
+    """All keys of the server. Without keys everyone is answered."""
 
     def __init__(self, keys: Sequence[Key] = ()) -> None:
         self._keys = tuple(keys)
@@ -28,7 +28,9 @@ class Keys:
 
     @classmethod
     def read(cls, path: Path) -> "Keys":
-        """A key a line, with a name for the log after it; lines that begin with # are comments."""
+        """Read a file with one key a line, each followed by a name for the log. Lines that start
+        with # are comments.
+        """
         try:
             lines = path.read_text("utf-8").splitlines()
         except OSError as error:
@@ -40,10 +42,10 @@ class Keys:
             secret, _, name = line.strip().partition(" ")
             if not secret or secret.startswith("#"):
                 continue
-            if len(secret) < SHORTEST_KEY:
+            if len(secret) < MIN_CHARACTERS:
                 raise RequestError(
                     f"{path}:{number}: a key of {len(secret)} characters can be guessed; "
-                    f"use at least {SHORTEST_KEY}, better the output of `openssl rand -hex 16`"
+                    f"use at least {MIN_CHARACTERS}, better the output of `openssl rand -hex 16`"
                 )
             keys.append(Key(digest(secret), name.strip() or f"key {len(keys) + 1}"))
         if not keys:
@@ -51,7 +53,7 @@ class Keys:
         return cls(keys)
 
     def find(self, secret: str) -> Key | None:
-        """The key, compared with every one of them in the same time whichever it is."""
+        """Find a key. Every key is compared, so that the time does not depend on which it is."""
         given = digest(secret)
         found = None
         for key in self._keys:

@@ -1,12 +1,12 @@
-"""What happens on the server, as Prometheus reads it."""
+"""Metrics of the server, in the format of Prometheus."""
 
 from collections.abc import Callable
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 
-SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
-SENTENCES = (1, 2, 4, 8, 16, 32, 64, 128)
+SECOND_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+SENTENCE_BUCKETS = (1, 2, 4, 8, 16, 32, 64, 128)
 
 
 class Metrics:
@@ -22,7 +22,7 @@ class Metrics:
             "regard_request_seconds",
             "From the head of a request to the end of its answer",
             ["route"],
-            buckets=SECONDS,
+            buckets=SECOND_BUCKETS,
             registry=registry,
         )
         self.characters = Counter(
@@ -31,11 +31,11 @@ class Metrics:
         self.batch_sentences = Histogram(
             "regard_batch_sentences",
             "Sentences translated together",
-            buckets=SENTENCES,
+            buckets=SENTENCE_BUCKETS,
             registry=registry,
         )
         self.batch_seconds = Histogram(
-            "regard_batch_seconds", "Time for a batch", buckets=SECONDS, registry=registry
+            "regard_batch_seconds", "Time for a batch", buckets=SECOND_BUCKETS, registry=registry
         )
         self._waiting = Gauge(
             "regard_waiting_sentences", "Sentences that wait for a batch", registry=registry
@@ -47,7 +47,7 @@ class Metrics:
     def watch_queue(self, waiting: Callable[[], int]) -> None:
         self._waiting.set_function(waiting)
 
-    def batch(self, sentences: int, seconds: float) -> None:
+    def record_batch(self, sentences: int, seconds: float) -> None:
         self.batch_sentences.observe(sentences)
         self.batch_seconds.observe(seconds)
 

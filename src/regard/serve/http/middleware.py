@@ -1,12 +1,9 @@
-"""Around everything: headers, errors in one sentence, the log, the metrics."""
+"""The outermost layer of the application: headers, errors, the access log and the metrics."""
 
 import asyncio
-import json
-import math
 import sys
 import time
 import traceback
-from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
@@ -16,13 +13,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from regard.serve.http.access_log import AccessLog
 from regard.serve.http.metrics import Metrics
 from regard.serve.http.protocol import CONNECTION
-from regard.serve.http.refusal import TOO_LONG, Refusal
+from regard.serve.http.refusal import TIMED_OUT, Refusal
+from regard.serve.http.responses import error_response
 
-CLOSED_BY_CLIENT = 499  # as nginx logs it
+CLIENT_CLOSED_REQUEST = 499  # as nginx logs it
 SEND_SECONDS = 30.0
-# Requests that begin in one round of the event loop. When hundreds come at once, whoever looks
-# after the server is still answered between them.
-BEGIN_AT_ONCE = 8
+# How many requests may start in one round of the event loop. When hundreds arrive at once, health
+# checks are still answered between them.
+MAX_STARTS_PER_ROUND = 8
 HEALTH = "/health"
 HEADERS = [
     (b"access-control-allow-origin", b"*"),
@@ -38,23 +36,25 @@ HEADERS = [
 ]
 
 
-class Outermost:
-    """The application that the server calls."""
+class OuterMiddleware:
+    """The application that the server calls. It answers every exception that the application
+    inside raises, and records every request.
+    """
 
     def __init__(self, app: ASGIApp, metrics: Metrics, log: AccessLog | None) -> None:
         self._app = app
         self._metrics = metrics
         self._log = log
-        self._turns = asyncio.Semaphore(BEGIN_AT_ONCE)
+        self._starts = asyncio.Semaphore(MAX_STARTS_PER_ROUND)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         start = time.perf_counter()
-        status, size = CLOSED_BY_CLIENT, 0
+        status, size = CLIENT_CLOSED_REQUEST, 0
 
-        async def sending(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             nonlocal status, size
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -69,47 +69,48 @@ class Outermost:
         self._metrics.in_flight.inc()
         try:
             if scope["path"] != HEALTH:
-                async with self._turns:
+                async with self._starts:
                     await asyncio.sleep(0)
-            await self._answer(scope, receive, sending)
+            await self._answer(scope, receive, send_with_headers)
         except (asyncio.CancelledError, ClientDisconnect, TimeoutError):
-            status = CLOSED_BY_CLIENT  # nobody reads on; there is nothing left to say
+            status = CLIENT_CLOSED_REQUEST  # nobody reads the rest of the response
         finally:
             if connection is not None:
                 connection.answering = None
             self._metrics.in_flight.dec()
-            self._note(scope, status, size, time.perf_counter() - start)
+            self._record(scope, status, size, time.perf_counter() - start)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = scope["path"]
-        began = False
+        started = False
 
-        async def noting(message: Message) -> None:
-            nonlocal began
-            began = True
+        async def send_and_note(message: Message) -> None:
+            nonlocal started
+            started = True
             await send(message)
 
         try:
             if scope["method"] == "OPTIONS":
-                await Response(status_code=204)(scope, receive, noting)
+                await Response(status_code=204)(scope, receive, send_and_note)
             else:
-                await self._app(scope, receive, noting)
+                await self._app(scope, receive, send_and_note)
             return
         except Refusal as error:
-            refusal = error.with_traceback(None)  # which would hold this frame, and the frame it
+            # Its traceback would hold this frame, which holds the refusal.
+            refusal = error.with_traceback(None)
         except HTTPException as error:
             refusal = Refusal(error.status_code, str(error.detail))
         except TimeoutError:
-            refusal = Refusal(503, TOO_LONG, 1)
+            refusal = Refusal(503, TIMED_OUT, 1)
         except ClientDisconnect:
             raise
-        except Exception:  # a fault of ours: one request fails, the server goes on
+        except Exception:  # a fault of ours: this request fails, the server continues
             traceback.print_exc(file=sys.stderr)
             refusal = Refusal(500, "the server failed to answer; its log says why")
-        if not began:
-            await refused(path, refusal)(scope, receive, send)
+        if not started:
+            await error_response(path, refusal)(scope, receive, send)
 
-    def _note(self, scope: Scope, status: int, size: int, seconds: float) -> None:
+    def _record(self, scope: Scope, status: int, size: int, seconds: float) -> None:
         route = scope.get("regard.route", "other")
         self._metrics.requests.labels(route, status).inc()
         self._metrics.seconds.labels(route).observe(seconds)
@@ -127,24 +128,3 @@ class Outermost:
                     "bytes": size,
                 }
             )
-
-
-def json_response(value: Any, status: int = 200) -> Response:
-    body = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return Response(body.encode("utf-8", "replace"), status, media_type="application/json")
-
-
-def refused(path: str, refusal: Refusal) -> Response:
-    """In the shape that the clients of each interface read."""
-    sentence = str(refusal)
-    if path.startswith("/v1/"):
-        kind = "invalid_request_error" if refusal.status < 500 else "server_error"
-        shown: Any = {"error": {"message": sentence, "type": kind, "param": None, "code": None}}
-    elif path.startswith("/v2/"):
-        shown = {"message": sentence}
-    else:
-        shown = {"error": sentence}
-    response = json_response(shown, refusal.status)
-    if refusal.retry_after_seconds is not None:
-        response.headers["retry-after"] = str(max(1, math.ceil(refusal.retry_after_seconds)))
-    return response

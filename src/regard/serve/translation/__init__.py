@@ -1,1 +1,1 @@
-"""Translation itself: texts in, answers out, without anything of HTTP but refusals and limits."""
+"""Translation: from texts to answers, over the loaded models."""

@@ -1,9 +1,9 @@
-"""Sentences of requests that arrive together are translated together.
+"""Dynamic batching: sentences of requests that arrive together are translated together.
 
-A request is a job of sentences. Whenever one of the translating threads is free it takes the
-sentences that wait, from each job in turn, so that a long text does not keep a short one waiting.
-What came together in a batch shows in no answer: searches follow the same rules in any company.
-Where an answer has numbers in it, which rounding would change in other company, a job is `alone`.
+The sentences of a request are a job. Whenever a thread is free it takes a batch of the sentences
+that wait, from each job in turn, so that a long text does not keep a short one waiting. The best
+translation of a sentence does not depend on its batch. Scores do in their last bits, by rounding:
+a job that returns them is `alone`, which means that it shares no batch with other jobs.
 """
 
 import asyncio
@@ -22,21 +22,21 @@ from regard.engines import Abandoned
 from regard.serve.http.refusal import Refusal
 from regard.tasks.translation.translator import Translation, Translator
 
-# What one thread translates together: more gains little and makes everyone wait longer.
-MOST_SENTENCES = 64
-MOST_HYPOTHESES = 320
-# Seconds until someone is told that the server is busy, unlike ones, so that not all ask again at
-# once: hundreds who are refused as fast as they ask would leave no time for others or for /health.
-BEFORE_REFUSING = (0.5, 1.5)
+# The largest batch of a thread: a larger one gains little and makes everyone wait longer.
+MAX_BATCH_SENTENCES = 64
+MAX_BATCH_HYPOTHESES = 320
+# A request that finds the queue full is refused after a random time between these: hundreds of
+# clients that are refused at once, and at once ask again, would leave no time for other requests.
+REFUSAL_DELAY_SECONDS = (0.5, 1.5)
 
-Result: TypeAlias = list[Translation]
-Ended: TypeAlias = "dict[Job, Exception | None]"  # what went wrong, if anything did
+Batch: TypeAlias = "list[tuple[Job, int]]"  # a job and the number of its sentence
+Outcomes: TypeAlias = "dict[Job, Exception | None]"  # of finished jobs; None is success
 Observe: TypeAlias = Callable[[int, float], None]  # sentences of a batch, seconds
 
 
 @dataclass(eq=False)
 class Job:
-    """The sentences of one request for one translator, the next of them not yet taken."""
+    """The sentences of one request for one translator. The first `taken` are in a batch."""
 
     translator: Translator
     search: Search
@@ -60,8 +60,7 @@ class Job:
     def next_length(self) -> int:
         return len(self.sentences[self.taken])
 
-    def fits(self, other: "Job") -> bool:
-        """Whether both can be in a batch."""
+    def can_share_batch(self, other: "Job") -> bool:
         return self is other or (
             not self.alone
             and not other.alone
@@ -76,18 +75,18 @@ class Batcher:
     def __init__(
         self,
         threads: int,
-        most_waiting: int,
-        most_together: int = MOST_SENTENCES,
+        max_waiting: int,
+        max_together: int = MAX_BATCH_SENTENCES,
         observe: Observe = lambda sentences, seconds: None,
     ) -> None:
-        self._most_waiting = most_waiting
-        self._most_together = most_together
+        self._max_waiting = max_waiting
+        self._max_together = max_together
         self._observe = observe
         self._jobs: deque[Job] = deque()
         self._changed = threading.Condition()
         self._stopped = False
         self.waiting = 0
-        self._seconds_each = 0.01  # of late, for a sentence
+        self._seconds_each = 0.01  # moving average of the time for a sentence
         self._threads = [
             threading.Thread(target=self._work, name=f"translating-{i}", daemon=True)
             for i in range(threads)
@@ -103,8 +102,8 @@ class Batcher:
 
     async def scored(
         self, translator: Translator, sentences: Sequence[str], search: Search
-    ) -> list[Result]:
-        """The n_best translations of each sentence with all that is known of them."""
+    ) -> list[list[Translation]]:
+        """The n_best translations of each sentence, with their scores."""
         return await self._submit(translator, sentences, search, alone=True)
 
     async def _submit(
@@ -115,7 +114,7 @@ class Batcher:
         done: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
         job = Job(translator, search, sentences, alone, done)
         if not self._admit(job):
-            await asyncio.sleep(random.uniform(*BEFORE_REFUSING))
+            await asyncio.sleep(random.uniform(*REFUSAL_DELAY_SECONDS))
             raise Refusal(503, "the server is busy; try again", self._time_to_empty())
         try:
             return await done
@@ -124,9 +123,9 @@ class Batcher:
                 self._abandon(job)
 
     def _admit(self, job: Job) -> bool:
-        """Into the queue, if there is room. One that is longer than it passes when nobody waits."""
+        """Queue a job if there is room. An empty queue admits a job of any length."""
         with self._changed:
-            if self.waiting and self.waiting + job.left > self._most_waiting:
+            if self.waiting and self.waiting + job.left > self._max_waiting:
                 return False
             self._jobs.append(job)
             self.waiting += job.left
@@ -134,8 +133,8 @@ class Batcher:
             return True
 
     def _abandon(self, job: Job) -> None:
-        """Nobody waits for the job any more: what is not yet begun is never begun, and a batch of
-        which nobody waits for any part is given up, if its engine can.
+        """Drop a job that nobody waits for any more. Its queued sentences are never translated, and
+        a running batch stops, if its engine can, when all its jobs are abandoned.
         """
         job.abandoned = True
         with self._changed:
@@ -144,7 +143,7 @@ class Batcher:
                 self.waiting -= job.left
 
     def stop(self) -> None:
-        """End the threads when they have finished what they are at."""
+        """End the threads when they have emptied the queue."""
         with self._changed:
             self._stopped = True
             self._changed.notify_all()
@@ -155,7 +154,7 @@ class Batcher:
         return max(1.0, self.waiting * self._seconds_each / len(self._threads))
 
     def _work(self) -> None:
-        while batch := self._take():
+        while batch := self._next_batch():
             start = time.perf_counter()
             finished = self._translate(batch)
             seconds = time.perf_counter() - start
@@ -163,11 +162,11 @@ class Batcher:
             self._observe(len(batch), seconds)
             if finished:
                 loop = next(iter(finished)).done.get_loop()
-                with suppress(RuntimeError):  # the loop has ended, and with it all who waited
+                with suppress(RuntimeError):  # the event loop has ended, and nobody waits any more
                     loop.call_soon_threadsafe(_deliver, finished)
 
-    def _translate(self, batch: list[tuple[Job, int]]) -> "Ended":
-        """The jobs that end with this batch."""
+    def _translate(self, batch: Batch) -> Outcomes:
+        """Translate a batch and return the outcomes of the jobs that it finishes."""
         first = batch[0][0]
         texts = [job.sentences[row] for job, row in batch]
         translator, search = first.translator, first.search
@@ -180,51 +179,53 @@ class Batcher:
                 found: Sequence[Any] = translator.translations(texts, search, stopped=abandoned)
             else:
                 found = translator.texts(texts, search, stopped=abandoned)
-            return self._file(batch, found)
+            return self._store(batch, found)
         except Abandoned:
             return {}
         except Exception as error:
             jobs = {job: None for job, _ in batch}
             if len(jobs) == 1:
                 return {first: error}
-            ended: Ended = {}
-            for job in jobs:  # each for itself, so that only those fail that fail alone
+            ended: Outcomes = {}
+            for job in jobs:  # each job again by itself, so that only the faulty one fails
                 ended |= self._translate([each for each in batch if each[0] is job])
             return ended
 
-    def _take(self) -> list[tuple[Job, int]]:
-        """The sentences of the next batch, one of each fitting job in turn; none at the end."""
+    def _next_batch(self) -> Batch:
+        """Wait for sentences and take the next batch, one sentence of each job in turn. An empty
+        batch means that the batcher was stopped.
+        """
         with self._changed:
             while not self._jobs:
                 if self._stopped:
                     return []
                 self._changed.wait()
             first = self._jobs[0]
-            room = min(self._most_together, max(1, MOST_HYPOTHESES // first.search.beam_size))
-            if not first.alone:  # which is cut the same way whoever else waits
+            room = min(self._max_together, max(1, MAX_BATCH_HYPOTHESES // first.search.beam_size))
+            if not first.alone:  # batches of a job that is alone do not depend on others
                 room = min(room, math.ceil(self.waiting / len(self._threads)))
-            # Sentences of a length with the one that has waited longest: they end together.
-            asking = sorted(
-                (job for job in self._jobs if job.fits(first)),
+            # Sentences about as long as the one that has waited longest finish at the same time.
+            candidates = sorted(
+                (job for job in self._jobs if job.can_share_batch(first)),
                 key=lambda job: abs(job.next_length - first.next_length),
             )
-            batch: list[tuple[Job, int]] = []
-            while asking and len(batch) < room:
-                asking = asking[: room - len(batch)]
-                for job in asking:
+            batch: Batch = []
+            while candidates and len(batch) < room:
+                candidates = candidates[: room - len(batch)]
+                for job in candidates:
                     batch.append((job, job.taken))
                     job.taken += 1
-                asking = [job for job in asking if job.left]
+                candidates = [job for job in candidates if job.left]
             served = {job for job, _ in batch}
             others = [job for job in self._jobs if job not in served]
-            again = [job for job in self._jobs if job in served and job.left]
-            self._jobs = deque([*others, *again])
+            continued = [job for job in self._jobs if job in served and job.left]
+            self._jobs = deque([*others, *continued])
             self.waiting -= len(batch)
             return batch
 
-    def _file(self, batch: list[tuple[Job, int]], found: Sequence[Any]) -> "Ended":
-        """Put results in their places; the jobs that are complete."""
-        finished: Ended = {}
+    def _store(self, batch: Batch, found: Sequence[Any]) -> Outcomes:
+        """Store the results of a batch and return the jobs that are now complete."""
+        finished: Outcomes = {}
         with self._changed:
             for (job, row), result in zip(batch, found, strict=True):
                 job.results[row] = result
@@ -234,7 +235,7 @@ class Batcher:
         return finished
 
 
-def _deliver(finished: "Ended") -> None:
+def _deliver(finished: Outcomes) -> None:
     for job, error in finished.items():
         if job.done.done():
             continue

@@ -1,17 +1,17 @@
-"""Which of the languages at hand a text is written in."""
+"""Detects in which of the loaded languages a text is written."""
 
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from regard.serve.translation.languages import base
+from regard.serve.translation.languages import base_code
 
-LONGEST_LOOKED_AT = 2000
+MAX_CHARACTERS = 2000
 
 
 @dataclass(frozen=True)
-class Detected:
+class DetectedLanguage:
     language: str
     confidence: float  # 0 to 100
 
@@ -20,12 +20,12 @@ class Detected:
 
 
 class Detector:
-    """py3langid, among the languages of the loaded models only. Loads in the background, since
-    its table takes longer to unpack than a small model to load.
+    """py3langid, restricted to the languages of the loaded models. It loads in the background,
+    since that takes longer than to load a small model.
     """
 
     def __init__(self, languages: Sequence[str]) -> None:
-        self._languages = {base(code): code for code in reversed(languages)}
+        self._languages = {base_code(code): code for code in reversed(languages)}
         self._identifier: Any = None
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._load, name="detector", daemon=True)
@@ -43,20 +43,20 @@ class Detector:
     def ready(self) -> bool:
         return not self._thread.is_alive()
 
-    def rank(self, text: str) -> list[Detected]:
-        """Every language with its confidence, the likeliest first."""
+    def rank(self, text: str) -> list[DetectedLanguage]:
+        """Every language with its confidence, the most likely first."""
         self._thread.join()
         if self._identifier is None:
-            return [Detected(code, 0.0) for code in self._languages.values()]
+            return [DetectedLanguage(code, 0.0) for code in self._languages.values()]
         with self._lock:
-            ranked = self._identifier.rank(text[:LONGEST_LOOKED_AT])
+            ranked = self._identifier.rank(text[:MAX_CHARACTERS])
         return [
-            Detected(self._languages[code], round(100 * share, 1))
+            DetectedLanguage(self._languages[code], round(100 * share, 1))
             for code, share in ranked
             if code in self._languages
         ]
 
-    def best(self, text: str, among: Sequence[str]) -> Detected:
-        """The likeliest of some of the languages."""
+    def best(self, text: str, among: Sequence[str]) -> DetectedLanguage:
+        """The most likely language among some of them."""
         likely = (each for each in self.rank(text) if each.language in among)
-        return next(likely, Detected(among[0], 0.0))
+        return next(likely, DetectedLanguage(among[0], 0.0))

@@ -1,4 +1,4 @@
-"""What is behind an answer, for those who ask."""
+"""Explains a translation: its tokens, their log-probabilities and the word alignment."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,9 +13,9 @@ async def explain(
     outputs: Sequence[Translation],
     aligner: Translator | None,
 ) -> dict[str, Any]:
-    """Tokens and log-probabilities in order; words of source and output that belong together,
-    counted by white space, where there is a translator that read the source itself. In one thread,
-    since a model records its attention for one reader only.
+    """Explain the outputs of some sentences. Without an `aligner`, the translator that read these
+    sentences, the alignment is empty. Alignments are computed in one thread, since a model can
+    record its attention for one caller at a time.
     """
     return {
         "tokens": [token for each in outputs for token in each.tokens],
@@ -27,7 +27,9 @@ async def explain(
 def alignment(
     sentences: Sequence[str], outputs: Sequence[Translation], aligner: Translator | None
 ) -> list[tuple[int, int]]:
-    """(source word, target word), counted through all sentences."""
+    """Pairs of (source word, target word). Words are separated by white space and numbered through
+    all sentences.
+    """
     pairs: list[tuple[int, int]] = []
     source_words = target_words = 0
     for sentence, output in zip(sentences, outputs, strict=True):

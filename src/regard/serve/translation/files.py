@@ -1,4 +1,4 @@
-"""Files that are translated whole and fetched once they are ready."""
+"""Uploaded files, and their translations until they are downloaded."""
 
 import re
 import secrets
@@ -11,7 +11,7 @@ from pathlib import PurePath
 
 from regard.serve.http.refusal import Refusal
 
-# Suffix → whether it is HTML.
+# The suffixes that are accepted, and whether the file is HTML.
 FORMATS = {".txt": False, ".html": True, ".htm": True}
 KEPT_SECONDS = 1800.0
 
@@ -24,20 +24,20 @@ class Download:
 
 
 class Downloads:
-    """Translated files in memory, each under a name nobody can guess, for half an hour."""
+    """Translated files, kept in memory for half an hour under names that nobody can guess."""
 
-    def __init__(self, most_bytes: int, clock: Callable[[], float] = time.monotonic) -> None:
-        self._most_bytes = most_bytes
+    def __init__(self, max_bytes: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._max_bytes = max_bytes
         self._clock = clock
         self._kept: OrderedDict[str, Download] = OrderedDict()
         self._lock = threading.Lock()
 
     def keep(self, name: str, data: bytes) -> str:
-        """The name to fetch the file under. The oldest make room."""
+        """Keep a file and return the name to fetch it under. The oldest files make room for it."""
         key = f"{secrets.token_urlsafe(24)}{PurePath(name).suffix}"
         with self._lock:
             self._kept[key] = Download(name, data, self._clock() + KEPT_SECONDS)
-            while len(self._kept) > 1 and sum(map(size, self._kept.values())) > self._most_bytes:
+            while len(self._kept) > 1 and sum(map(size, self._kept.values())) > self._max_bytes:
                 self._kept.popitem(last=False)
         return key
 
@@ -68,7 +68,9 @@ def read_text(name: str, data: bytes) -> tuple[str, bool]:
 
 
 def translated_name(name: str, target: str) -> str:
-    """report.txt in German is report_de.txt; only plain letters are kept of the name."""
+    """The name of a translated file: report_de.txt for report.txt in German. Characters other than
+    ASCII letters and digits are replaced.
+    """
     path = PurePath(name.replace("\\", "/").rsplit("/", 1)[-1])
     stem = re.sub(r"[^\w.-]+", "_", path.stem, flags=re.ASCII).strip("._")[:80] or "text"
     return f"{stem}_{target}{path.suffix.lower()}"

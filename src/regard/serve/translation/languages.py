@@ -1,4 +1,4 @@
-"""English names of languages by their ISO 639 codes, for people who choose from a list."""
+"""Language codes (ISO 639) and the English names of languages."""
 
 _TABLE = """
 aa Afar|ab Abkhazian|af Afrikaans|ak Akan|am Amharic|an Aragonese|ar Arabic|as Assamese|av Avaric
@@ -28,17 +28,19 @@ for _entry in _TABLE.replace("\n", "|").strip("|").split("|"):
     _code, _, _name = _entry.partition(" ")
     NAMES[_code] = _name
 
-# Written without spaces between sentences.
+# Languages that are written without spaces between sentences.
 UNSPACED = frozenset({"zh", "ja", "yue", "th", "lo", "km", "my"})
 
 
-def base(code: str) -> str:
-    """The language of a code that may also name a country or a script: pt-BR is pt."""
+def base_code(code: str) -> str:
+    """The code without a country or a script: pt for pt-BR."""
     return code.replace("_", "-").split("-")[0].lower()
 
 
-def name(code: str) -> str:
-    """German for de, Portuguese (BR) for pt-br; a code without a name stands for itself."""
-    known = NAMES.get(base(code), code)
+def language_name(code: str) -> str:
+    """The name of a code: German for de, Portuguese (BR) for pt-br. An unknown code is its own
+    name.
+    """
+    known = NAMES.get(base_code(code), code)
     _, dash, region = code.replace("_", "-").partition("-")
     return f"{known} ({region.upper()})" if dash and known != code else known

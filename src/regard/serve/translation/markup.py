@@ -1,14 +1,14 @@
-"""HTML as sentences to translate and markup that stays as it is, character for character."""
+"""Splits HTML into sentences and markup. The markup stays as it is, character for character."""
 
 from html import escape, unescape
 from html.parser import HTMLParser
 
 from regard.serve.translation.splitting import Document
 
-UNTOUCHED = frozenset(
+UNTRANSLATED_TAGS = frozenset(
     ["code", "kbd", "math", "pre", "samp", "script", "style", "svg", "textarea", "var"]
 )
-VOID = frozenset(
+VOID_TAGS = frozenset(
     [
         *("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta"),
         *("source", "track", "wbr"),
@@ -16,14 +16,14 @@ VOID = frozenset(
 )
 
 
-def html(text: str, language: str, ignored: frozenset[str] = frozenset()) -> Document:
-    """The texts between tags, each split into sentences; `ignored` names tags left as they are."""
+def split_html(text: str, language: str, ignored: frozenset[str] = frozenset()) -> Document:
+    """Split the text between tags into sentences. What is inside an `ignored` tag stays."""
     parser = _Parser(text, ignored)
     document = Document(is_html=True)
     begin, is_text = 0, False
     for start, next_is_text in [*parser.tokens, (len(text), False)]:
         if next_is_text and is_text:
-            continue  # an entity is a token of its own, but part of its sentence
+            continue  # an entity is a token of its own, but belongs to the sentence around it
         _add(document, text[begin:start], is_text, language)
         begin, is_text = start, next_is_text
     _add(document, text[begin:], False, language)
@@ -46,13 +46,13 @@ def _add(document: Document, raw: str, is_text: bool, language: str) -> None:
 
 
 class _Parser(HTMLParser):
-    """Notes where each token starts, and whether it is text to be translated."""
+    """Records where each token starts, and whether it is text to translate."""
 
     def __init__(self, text: str, ignored: frozenset[str]) -> None:
         super().__init__(convert_charrefs=False)
         self.tokens: list[tuple[int, bool]] = []
-        self._ignored = UNTOUCHED | ignored
-        self._inside: list[str] = []  # open tags, from the first one that is left as it is
+        self._ignored = UNTRANSLATED_TAGS | ignored
+        self._inside: list[str] = []  # open tags, from the outermost ignored one
         self._lines = [0]
         for line in text.split("\n"):
             self._lines.append(self._lines[-1] + len(line) + 1)
@@ -66,7 +66,7 @@ class _Parser(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self._token(is_text=False)
         ignored = tag in self._ignored or ("translate", "no") in attrs
-        if (ignored or self._inside) and tag not in VOID:
+        if (ignored or self._inside) and tag not in VOID_TAGS:
             self._inside.append(tag)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:

@@ -1,4 +1,4 @@
-"""Better translations that people suggest: kept as pairs to train on, and answered from."""
+"""The translation memory: suggested translations, to answer from and to train on."""
 
 import json
 import os
@@ -9,15 +9,15 @@ from regard.errors import RequestError
 from regard.serve.http.refusal import Refusal
 
 
-class Memory:
-    """A folder of files like suggestions.en-de.jsonl, a pair a line, only ever added to.
+class TranslationMemory:
+    """A folder of files like suggestions.en-de.jsonl with one pair a line. Lines are only appended.
 
-    `regard train --pairs` reads such a file; its name tells the languages.
+    `regard train --pairs` reads such a file and takes the languages from its name.
     """
 
-    def __init__(self, folder: Path, most_bytes: int) -> None:
+    def __init__(self, folder: Path, max_bytes: int) -> None:
         self._folder = folder
-        self._most_bytes = most_bytes
+        self._max_bytes = max_bytes
         self._lock = threading.Lock()
         self._pairs: dict[tuple[str, str, str], str] = {}
         try:
@@ -44,16 +44,18 @@ class Memory:
                 ) from None
 
     def find(self, source: str, target: str, text: str) -> str | None:
-        """What was last suggested for exactly this text."""
+        """The last suggestion for exactly this text."""
         return self._pairs.get((source, target, text))
 
     def add(self, source: str, target: str, text: str, better: str) -> None:
-        """On the disk when this returns. The codes are those of loaded languages."""
+        """Add a suggestion; it is on the disk when this returns. The codes, which become part of a
+        file name, must be those of loaded languages.
+        """
         pair = {"source": text, "target": better, "languages": [source, target]}
         line = json.dumps(pair, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
         path = self._folder / f"suggestions.{source}-{target}.jsonl"
         with self._lock:
-            if (path.stat().st_size if path.exists() else 0) + len(line) > self._most_bytes:
+            if (path.stat().st_size if path.exists() else 0) + len(line) > self._max_bytes:
                 raise Refusal(403, "Suggestions are full on this server.")
             handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
             try:

@@ -1,4 +1,4 @@
-"""The loaded runs as language pairs, and the way from one language to another."""
+"""The loaded translators as language pairs, and the route from one language to another."""
 
 import json
 import re
@@ -11,16 +11,16 @@ from regard.data.corpus import language_codes
 from regard.engines import EngineName
 from regard.errors import RequestError
 from regard.serve.http.refusal import Refusal
-from regard.serve.translation.languages import name
+from regard.serve.translation.languages import language_name
 from regard.tasks.translation.translator import Translator
 
-# The languages of the corpora that come with the package.
-BUILTIN = {"phrasebook": ("fr", "en")}
-_NAMED = re.compile(r"([A-Za-z]{2,3}(?:[-_]\w+)?):([A-Za-z]{2,3}(?:[-_]\w+)?)=(.+)")
+# The languages of the built-in corpora.
+BUILTIN_LANGUAGES = {"phrasebook": ("fr", "en"), "phrasebook-long": ("fr", "en")}
+_WITH_LANGUAGES = re.compile(r"([A-Za-z]{2,3}(?:[-_]\w+)?):([A-Za-z]{2,3}(?:[-_]\w+)?)=(.+)")
 
 
 @dataclass(frozen=True)
-class Pair:
+class LanguagePair:
     """A translator and its two languages."""
 
     source: str
@@ -29,12 +29,12 @@ class Pair:
     translator: Translator
 
 
-class Pairs:
-    """All pairs. Where none leads directly to a language, two that share a third do."""
+class LanguagePairs:
+    """All language pairs. Where none is direct, two that share a third language are used."""
 
-    def __init__(self, pairs: Sequence[Pair]) -> None:
+    def __init__(self, pairs: Sequence[LanguagePair]) -> None:
         self.pairs = tuple(pairs)
-        self._direct: dict[tuple[str, str], Pair] = {}
+        self._direct: dict[tuple[str, str], LanguagePair] = {}
         for pair in pairs:
             other = self._direct.setdefault((pair.source, pair.target), pair)
             if other is not pair:
@@ -47,40 +47,40 @@ class Pairs:
         self.sources = sorted({pair.source for pair in pairs})
 
     def targets(self, source: str) -> list[str]:
-        """Where texts of a language can go, by one pair or two; itself among them."""
+        """The languages that a language can be translated to, itself included."""
         return [code for code in self.languages if code == source or self._find(source, code)]
 
-    def route(self, source: str, target: str) -> list[Pair]:
-        """The pairs to go through in order; none where there is nothing to translate."""
+    def route(self, source: str, target: str) -> list[LanguagePair]:
+        """The pairs that translate one after the other; none where source and target are equal."""
         if source == target:
             return []
         found = self._find(source, target)
         if not found:
             raise Refusal(
                 400,
-                f"{name(target)} ({target}) is not available as a target language "
-                f"from {name(source)} ({source})",
+                f"{language_name(target)} ({target}) is not available as a target language "
+                f"from {language_name(source)} ({source})",
             )
         return found
 
-    def _find(self, source: str, target: str) -> list[Pair]:
+    def _find(self, source: str, target: str) -> list[LanguagePair]:
         if direct := self._direct.get((source, target)):
             return [direct]
-        for middle in sorted(self.languages, key=lambda code: (code != "en", code)):
-            first = self._direct.get((source, middle))
-            second = self._direct.get((middle, target))
+        for pivot in sorted(self.languages, key=lambda code: (code != "en", code)):
+            first = self._direct.get((source, pivot))
+            second = self._direct.get((pivot, target))
             if first and second:
                 return [first, second]
         return []
 
 
-def load(
+def load_pairs(
     places: Sequence[str], engine: EngineName, int8: bool, say: Callable[[str], None]
-) -> Pairs:
-    """The pairs of run folders; `en:de=FOLDER` tells the languages of a run that does not."""
+) -> LanguagePairs:
+    """Load the translators of run folders. `en:de=FOLDER` names the languages of a run."""
     pairs = []
     for place in places:
-        named = _NAMED.fullmatch(place)
+        named = _WITH_LANGUAGES.fullmatch(place)
         folder = Path(named[3] if named else place)
         translator = Translator.load(folder, engine=engine, int8=int8)
         codes = (named[1], named[2]) if named else languages_of(folder)
@@ -92,22 +92,25 @@ def load(
         source, target = (code.replace("_", "-").lower() for code in codes)
         if source == target:
             raise RequestError(f"{folder}: from {source} to {source} there is nothing to translate")
-        pairs.append(Pair(source, target, folder.resolve().name, translator))
-        say(f"  {name(source)} → {name(target)}: {folder}, {type(translator.engine).__name__}")
-    return Pairs(pairs)
+        pairs.append(LanguagePair(source, target, folder.resolve().name, translator))
+        languages = f"{language_name(source)} → {language_name(target)}"
+        say(f"  {languages}: {folder}, {type(translator.engine).__name__}")
+    return LanguagePairs(pairs)
 
 
 def languages_of(folder: Path) -> tuple[str, str] | None:
-    """As the run tells them. Read as plain data, since the schema of recipes loads PyTorch."""
+    """The languages that a run names, or its recipe, or its training files. The recipe is read as
+    plain TOML, since its schema would load PyTorch.
+    """
     try:
-        told = json.loads((folder / "run.json").read_bytes()).get("languages")
-        if told:
-            return told[0], told[1]
+        named = json.loads((folder / "run.json").read_bytes()).get("languages")
+        if named:
+            return named[0], named[1]
     except (OSError, ValueError, AttributeError, LookupError):
         pass  # a run that is still training has no run.json
     data = tomllib.loads((folder / "recipe.toml").read_text("utf-8"))["data"]
     if languages := data.get("languages"):
         return languages[0], languages[1]
     if data.get("builtin"):
-        return BUILTIN.get(data["builtin"])
+        return BUILTIN_LANGUAGES.get(data["builtin"])
     return language_codes([Path(file) for file in data["train"]])

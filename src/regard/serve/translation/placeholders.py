@@ -1,7 +1,8 @@
-"""Marks that stand for something else in a text, and must come back as they are.
+"""Placeholders in a text, which must be in its translation as well.
 
-Weblate hides what is not to be translated behind [X12X]. A model that has never seen such a mark
-may lose it; then the text is translated between the marks, which is worse, but whole.
+Weblate replaces what is not to be translated by [X12X]. A model that has never seen such a
+placeholder may lose it. Then the text between the placeholders is translated instead, which reads
+worse, but is complete.
 """
 
 import re
@@ -9,23 +10,23 @@ from collections import Counter
 
 from regard.serve.translation.splitting import Document
 
-_MARK = re.compile(r"\[X\d{1,9}X ?\]")
+_PLACEHOLDER = re.compile(r"\[X\d{1,9}X ?\]")
 
 
-def marks(text: str) -> Counter[str]:
-    return Counter(found.replace(" ", "") for found in _MARK.findall(text))
+def placeholders(text: str) -> Counter[str]:
+    return Counter(found.replace(" ", "") for found in _PLACEHOLDER.findall(text))
 
 
-def kept(source: str, output: str) -> bool:
-    """Whether an output has exactly the marks of its source."""
-    return marks(source) == marks(output)
+def keeps_placeholders(source: str, output: str) -> bool:
+    """Whether an output has exactly the placeholders of its source."""
+    return placeholders(source) == placeholders(output)
 
 
-def marked(source: str, language: str) -> Document:
-    """A text of which only what is between the marks is translated."""
+def split_at_placeholders(source: str, language: str) -> Document:
+    """Split a text into sentences between its placeholders, which stay."""
     document = Document()
     start = 0
-    for found in _MARK.finditer(source):
+    for found in _PLACEHOLDER.finditer(source):
         document.add(source[start : found.start()], language)
         document.parts.append(found[0])
         start = found.end()

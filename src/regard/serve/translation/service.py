@@ -1,4 +1,4 @@
-"""What all interfaces of the server share: texts in, answers out."""
+"""The service behind all interfaces: it splits, translates and explains texts."""
 
 import asyncio
 from collections import defaultdict
@@ -12,25 +12,25 @@ from regard.serve.http.refusal import Refusal
 from regard.serve.language_models import LanguageModels
 from regard.serve.one_thread import OneThread
 from regard.serve.translation.batching import Batcher
-from regard.serve.translation.detection import Detected, Detector
+from regard.serve.translation.detection import DetectedLanguage, Detector
 from regard.serve.translation.explaining import explain
 from regard.serve.translation.files import Downloads
-from regard.serve.translation.markup import html
-from regard.serve.translation.memory import Memory
-from regard.serve.translation.pairs import Pair, Pairs
-from regard.serve.translation.placeholders import kept, marked
-from regard.serve.translation.splitting import Document, plain
+from regard.serve.translation.markup import split_html
+from regard.serve.translation.memory import TranslationMemory
+from regard.serve.translation.pairs import LanguagePair, LanguagePairs
+from regard.serve.translation.placeholders import keeps_placeholders, split_at_placeholders
+from regard.serve.translation.splitting import Document, split_text
 from regard.tasks.translation.translator import Translation
 
-# Longer texts are taken apart in a thread, so that others are answered meanwhile.
-LONG = 2000
-# Sentences of a streamed text that are translated together, after the first.
-STREAMED = 8
+# Longer texts are split in a thread, so that other requests are answered meanwhile.
+LONG_CHARACTERS = 2000
+# How many sentences of a streamed text are translated together, after the first.
+STREAMED_SENTENCES = 8
 
 
 @dataclass(frozen=True)
-class Wish:
-    """What is asked of some texts. `source` may be "auto"."""
+class TranslationRequest:
+    """Texts to translate, and how. `source` may be "auto"."""
 
     texts: list[str]
     source: str
@@ -38,101 +38,109 @@ class Wish:
     is_html: bool = False
     alternatives: int = 0
     explain: bool = False
-    from_memory: bool = False
+    use_memory: bool = False
     ignored_tags: frozenset[str] = frozenset()
 
 
 @dataclass
 class Answer:
+    """The translation of one text."""
+
     text: str
     alternatives: list[str] = field(default_factory=list)
-    detected: Detected | None = None
+    detected: DetectedLanguage | None = None
     extra: dict[str, Any] = field(default_factory=dict)  # pivot, explanation
 
 
 @dataclass
-class Sentences:
-    """A text on its way: its document, the pairs it goes through, and each sentence's outputs."""
+class PendingText:
+    """A text that is being translated: its sentences, the pairs that translate them one after the
+    other, and the outputs of each sentence.
+    """
 
     document: Document
-    route: list[Pair]
-    detected: Detected | None
+    route: list[LanguagePair]
+    detected: DetectedLanguage | None
     outputs: list[list[Translation]] = field(default_factory=list)
 
 
 @dataclass
 class Service:
-    pairs: Pairs
+    pairs: LanguagePairs
     batcher: Batcher
     detector: Detector
     limits: Limits
     downloads: Downloads
-    memory: Memory | None = None
+    memory: TranslationMemory | None = None
     language_models: LanguageModels = field(default_factory=LanguageModels)
-    thread: OneThread = field(default_factory=OneThread)  # of what PyTorch does
+    thread: OneThread = field(default_factory=OneThread)  # for PyTorch models
 
-    async def translate(self, wish: Wish) -> list[Answer]:
+    async def translate(self, request: TranslationRequest) -> list[Answer]:
         """An answer for each text, in order."""
-        texts = await self.take_apart(wish)
-        if wish.explain or wish.alternatives:
-            await self._search_scored(texts, wish)
-            answers = [self._answer(each, wish) for each in texts]
-            if wish.explain:
+        texts = await self.split(request)
+        if request.explain or request.alternatives:
+            await self._search_scored(texts, request)
+            answers = [self._answer(each, request) for each in texts]
+            if request.explain:
                 for each, answer in zip(texts, answers, strict=True):
                     answer.extra |= await self._explain(each)
             return answers
-        filled = await self._search_best(texts, wish)
-        return answers_of(texts, filled)
+        filled = await self._search_best(texts, request)
+        return best_answers(texts, filled)
 
     async def stream(
-        self, texts: Sequence[Sentences], wish: Wish
+        self, texts: Sequence[PendingText], request: TranslationRequest
     ) -> AsyncGenerator[tuple[int, str], None]:
-        """The texts one after the other, bit by bit: a text's number and what comes next of it."""
+        """Translate the texts one after the other, in pieces: (number of the text, next piece)."""
         for number, each in enumerate(texts):
             translations: list[str] = []
-            shown, count = 0, len(each.document.sentences)
+            sent, count = 0, len(each.document.sentences)
             while True:
                 start = len(translations)
-                group = each.document.sentences[start : start + (STREAMED if start else 1)]
+                group_size = STREAMED_SENTENCES if start else 1
+                group = each.document.sentences[start : start + group_size]
                 for pair in each.route:
-                    group = await self._best(pair, group, wish.from_memory)
+                    group = await self._best(pair, group, request.use_memory)
                 translations += group
-                text = each.document.fill(translations, wish.target)
-                yield number, text[shown:]
-                shown = len(text)
+                text = each.document.fill(translations, request.target)
+                yield number, text[sent:]
+                sent = len(text)
                 if len(translations) == count:
                     break
 
-    async def take_apart(self, wish: Wish) -> list[Sentences]:
-        loading = wish.source == "auto" and not self.detector.ready
-        if loading or sum(map(len, wish.texts)) > LONG:
-            return await asyncio.to_thread(self._take_apart, wish)
-        return self._take_apart(wish)
+    async def split(self, request: TranslationRequest) -> list[PendingText]:
+        """Split the texts into sentences, and find a route for each text."""
+        loading = request.source == "auto" and not self.detector.ready
+        if loading or sum(map(len, request.texts)) > LONG_CHARACTERS:
+            return await asyncio.to_thread(self._split, request)
+        return self._split(request)
 
-    def _take_apart(self, wish: Wish) -> list[Sentences]:
+    def _split(self, request: TranslationRequest) -> list[PendingText]:
         texts = []
-        for text in wish.texts:
+        for text in request.texts:
             detected = None
-            if wish.source == "auto":
+            if request.source == "auto":
                 if not self.pairs.sources:
                     raise Refusal(400, "no translator is served here; serve the run of one")
                 detected = self.detector.best(text, self.pairs.sources)
-            source = detected.language if detected else wish.source
-            route = self.pairs.route(source, wish.target)
+            source = detected.language if detected else request.source
+            route = self.pairs.route(source, request.target)
             known = None
-            if wish.from_memory and self.memory:
-                known = self.memory.find(source, wish.target, text.strip())
+            if request.use_memory and self.memory:
+                known = self.memory.find(source, request.target, text.strip())
             if known is not None or not route:
                 document = Document(parts=[text if known is None else known])
-            elif wish.is_html:
-                document = html(text, source, wish.ignored_tags)
+            elif request.is_html:
+                document = split_html(text, source, request.ignored_tags)
             else:
-                document = plain(text, source)
-            texts.append(Sentences(document, route, detected))
+                document = split_text(text, source)
+            texts.append(PendingText(document, route, detected))
         return texts
 
-    async def _search_best(self, texts: Sequence[Sentences], wish: Wish) -> list[str]:
-        """Each text in its best translation; sentences of one pair go together."""
+    async def _search_best(
+        self, texts: Sequence[PendingText], request: TranslationRequest
+    ) -> list[str]:
+        """The best translation of each text. Sentences for one pair are translated together."""
         current = [list(each.document.sentences) for each in texts]
         for hop in range(2):
             groups: dict[int, list[int]] = defaultdict(list)
@@ -142,17 +150,20 @@ class Service:
             for members in groups.values():
                 pair = texts[members[0]].route[hop]
                 together = [sentence for index in members for sentence in current[index]]
-                found = iter(await self._best(pair, together, wish.from_memory))
+                found = iter(await self._best(pair, together, request.use_memory))
                 for index in members:
                     current[index] = [next(found) for _ in current[index]]
         return [
-            each.document.fill(found, wish.target)
+            each.document.fill(found, request.target)
             for each, found in zip(texts, current, strict=True)
         ]
 
-    async def _best(self, pair: Pair, sentences: list[str], from_memory: bool) -> list[str]:
+    async def _best(self, pair: LanguagePair, sentences: list[str], use_memory: bool) -> list[str]:
+        """The best translation of each sentence. One that loses or invents a placeholder is
+        replaced by the translation of the text between the placeholders.
+        """
         known: dict[int, str] = {}
-        if from_memory and self.memory:
+        if use_memory and self.memory:
             for row, sentence in enumerate(sentences):
                 if (better := self.memory.find(pair.source, pair.target, sentence)) is not None:
                     known[row] = better
@@ -160,17 +171,19 @@ class Service:
         translator = pair.translator
         found = iter(await self.batcher.best(translator, rest, translator.search))
         outputs = [known[row] if row in known else next(found) for row in range(len(sentences))]
-        pairs = enumerate(zip(sentences, outputs, strict=True))
-        if lost := [row for row, (sentence, output) in pairs if not kept(sentence, output)]:
-            documents = [marked(sentences[row], pair.source) for row in lost]
+        both = enumerate(zip(sentences, outputs, strict=True))
+        if lost := [row for row, (text, output) in both if not keeps_placeholders(text, output)]:
+            documents = [split_at_placeholders(sentences[row], pair.source) for row in lost]
             rest = [sentence for each in documents for sentence in each.sentences]
             found = iter(await self.batcher.best(translator, rest, translator.search))
             for row, each in zip(lost, documents, strict=True):
                 outputs[row] = each.fill([next(found) for _ in each.sentences], pair.target)
         return outputs
 
-    async def _search_scored(self, texts: Sequence[Sentences], wish: Wish) -> None:
-        """Every output with its scores. A text goes through its first pair by its best outputs."""
+    async def _search_scored(
+        self, texts: Sequence[PendingText], request: TranslationRequest
+    ) -> None:
+        """Find all outputs of each text with their scores. A pivot passes on its best output."""
         for each in texts:
             sentences = list(each.document.sentences)
             for pair in each.route[:-1]:
@@ -178,36 +191,36 @@ class Service:
                 sentences = await self.batcher.best(translator, sentences, translator.search)
             if each.route:
                 translator = each.route[-1].translator
-                search = wider(translator.search, wish.alternatives + 1)
+                search = widened(translator.search, request.alternatives + 1)
                 each.outputs = await self.batcher.scored(translator, sentences, search)
 
-    def _answer(self, each: Sentences, wish: Wish) -> Answer:
+    def _answer(self, each: PendingText, request: TranslationRequest) -> Answer:
         ranked = [
             each.document.fill(
-                [found[min(rank, len(found) - 1)].text for found in each.outputs], wish.target
+                [found[min(rank, len(found) - 1)].text for found in each.outputs], request.target
             )
-            for rank in range(wish.alternatives + 1)
+            for rank in range(request.alternatives + 1)
         ]
         others = list(dict.fromkeys(text for text in ranked[1:] if text != ranked[0]))
         return Answer(ranked[0], others, each.detected, pivot_of(each.route))
 
-    async def _explain(self, each: Sentences) -> dict[str, Any]:
-        """Through a third language only the last step is explained, without an alignment."""
+    async def _explain(self, each: PendingText) -> dict[str, Any]:
+        """Explain a translation. With a pivot only the last step is explained, not aligned."""
         aligner = each.route[0].translator if len(each.route) == 1 else None
         best = [found[0] for found in each.outputs]
         return await explain(self.thread, each.document.sentences, best, aligner)
 
 
-def answers_of(texts: Sequence[Sentences], filled: Sequence[str]) -> list[Answer]:
+def best_answers(texts: Sequence[PendingText], filled: Sequence[str]) -> list[Answer]:
     return [
         Answer(text, detected=each.detected, extra=pivot_of(each.route))
         for text, each in zip(filled, texts, strict=True)
     ]
 
 
-def pivot_of(route: Sequence[Pair]) -> dict[str, Any]:
+def pivot_of(route: Sequence[LanguagePair]) -> dict[str, Any]:
     return {"pivot": route[0].target} if len(route) > 1 else {}
 
 
-def wider(search: Search, n_best: int) -> Search:
+def widened(search: Search, n_best: int) -> Search:
     return replace(search, n_best=n_best, beam_size=max(search.beam_size, n_best))

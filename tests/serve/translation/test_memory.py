@@ -1,0 +1,41 @@
+"""The translation memory."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from regard.cli.train import DataFlags, choose
+from regard.data.corpus import language_codes, read_pairs
+from regard.errors import RequestError
+from regard.serve.http.refusal import Refusal
+from regard.serve.translation.memory import TranslationMemory
+
+
+def test_suggestions_are_pairs_to_train_on(tmp_path: Path) -> None:
+    memory = TranslationMemory(tmp_path, 10_000)
+    memory.add("en", "de", "line\nbreak \u2028 \ud800", "Zeile")
+    memory.add("en", "de", "cat", "Hund")
+    memory.add("en", "de", "cat", "Katze")
+    path = tmp_path / "suggestions.en-de.jsonl"
+    assert [pair.target for pair in read_pairs([path])] == ["Zeile", "Hund", "Katze"]
+    assert language_codes([path]) == ("en", "de")
+    recipe, _ = choose(None, DataFlags(pairs=(path,)), None, tmp_path / "run", ())
+    assert recipe.data.languages == ("en", "de")
+    again = TranslationMemory(tmp_path, 10_000)
+    assert again.find("en", "de", "cat") == memory.find("en", "de", "cat") == "Katze"
+    assert again.find("de", "en", "cat") is None
+
+
+def test_suggestions_end_before_the_disk_does(tmp_path: Path) -> None:
+    memory = TranslationMemory(tmp_path, 200)
+    memory.add("en", "de", "cat", "Katze")
+    with pytest.raises(Refusal, match="full"):
+        memory.add("en", "de", "x" * 300, "y")
+    assert memory.find("en", "de", "x" * 300) is None
+
+
+def test_a_damaged_file_of_suggestions_is_named(tmp_path: Path) -> None:
+    (tmp_path / "suggestions.en-de.jsonl").write_text(json.dumps({"source": "a"}) + "\n")
+    with pytest.raises(RequestError, match=r"suggestions.en-de.jsonl:1: not a suggestion"):
+        TranslationMemory(tmp_path, 10_000)
