@@ -8,6 +8,7 @@ import reprlib
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 import tomli_w
@@ -23,7 +24,7 @@ from pydantic import (
 from regard import tasks
 from regard.errors import RecipeError
 from regard.recipe_errors import explain
-from regard.recipe_format import without_other_tasks
+from regard.recipe_format import read_values, without_other_tasks
 
 Share = Annotated[float, Field(ge=0, lt=1)]
 
@@ -141,7 +142,7 @@ class Recipe(Section):
     """One experiment: what is learned, from what, how large, how long. Tasks add their sections."""
 
     # The models that the task can use, by `kind`; the first is meant where a recipe does not say.
-    models: ClassVar[Mapping[str, type[BaseModel]]] = {}
+    models: ClassVar[Mapping[str, type[BaseModel]]] = MappingProxyType({})
     # The scores that `train.metric` may name.
     metrics: ClassVar[tuple[str, ...]] = ("loss",)
 
@@ -227,21 +228,6 @@ def parse_section(schema: type[Recipe], name: str, values: Any, where: str) -> A
         raise RecipeError(
             f"{where}: {explain(error, {'task': '', name: values}, schema, (name,))}"
         ) from None
-
-
-def read_values(path: Path) -> dict[str, Any]:
-    """The plain values of a TOML file. Every reader of recipes goes through here."""
-    try:
-        with path.open("rb") as file:
-            return tomllib.load(file)
-    except FileNotFoundError:
-        raise RecipeError(
-            f"{path}: no such recipe; `regard train --help` shows the ways to start"
-        ) from None
-    except OSError as error:
-        raise RecipeError(f"{path}: cannot be read ({error.strerror}); check the path") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise RecipeError(f"{path}: not valid TOML ({error}); mend that line") from None
 
 
 def read(path: Path | str, settings: Iterable[str] = ()) -> Recipe:

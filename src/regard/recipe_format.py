@@ -1,9 +1,14 @@
-"""Recipes that earlier versions wrote into run folders."""
+"""The plain values of recipe files, also of those that earlier versions wrote."""
 
+import tomllib
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel
+from regard.errors import RecipeError
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 # Before each task had a schema of its own, one schema held the settings of all tasks, and a run's
 # recipe.toml was written out with every one of them. Those of other tasks did nothing.
@@ -28,7 +33,22 @@ WRITTEN_OUT = {
 }
 
 
-def without_other_tasks(values: Mapping[str, Any], schema: type[BaseModel]) -> Mapping[str, Any]:
+def read_values(path: Path) -> dict[str, Any]:
+    """The plain values of a TOML file. Every reader of recipes goes through here."""
+    try:
+        with path.open("rb") as file:
+            return tomllib.load(file)
+    except FileNotFoundError:
+        raise RecipeError(
+            f"{path}: no such recipe; `regard train --help` shows the ways to start"
+        ) from None
+    except OSError as error:
+        raise RecipeError(f"{path}: cannot be read ({error.strerror}); check the path") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise RecipeError(f"{path}: not valid TOML ({error}); mend that line") from None
+
+
+def without_other_tasks(values: Mapping[str, Any], schema: "type[BaseModel]") -> Mapping[str, Any]:
     """The values without settings of other tasks, where an earlier version wrote them all."""
     if not written_out(values):
         return values
@@ -53,7 +73,7 @@ def written_out(values: Mapping[str, Any]) -> bool:
     return all(isinstance(table, Mapping) and keys <= table.keys() for table, keys in tables)
 
 
-def names_of(section: type[BaseModel]) -> set[str]:
+def names_of(section: "type[BaseModel]") -> set[str]:
     """The keys that a section takes, under their present and their former names."""
     known = set(section.model_fields)
     for field in section.model_fields.values():

@@ -22,18 +22,21 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from regard import tasks
 from regard.errors import RegardError, RunError
 from regard.files import HEADER_BYTES, SCRATCH, take_lock, write_file
-from regard.recipe import Recipe, read, read_values, to_toml
+from regard.recipe_format import read_values
 from regard.text.tokenizer import Tokenizers
+
+if TYPE_CHECKING:
+    from regard.recipe import Recipe
 
 FORMAT = 1
 
 
-def commands_for(recipe: Recipe, folder: Path | str) -> list[str]:
+def commands_for(recipe: "Recipe", folder: Path | str) -> list[str]:
     """The commands that use a run of a recipe."""
     commands = tasks.task(recipe.task).commands(recipe)
     return [command.format(run=folder) for command in commands]
@@ -83,13 +86,17 @@ class Run:
     def engines(self) -> Path:
         return self.folder / "engines"
 
-    def recipe(self) -> Recipe:
+    def recipe(self) -> "Recipe":
+        from regard import recipe  # pydantic, which an engine that is ready need not load
+
         try:
-            return read(self.recipe_path)
+            return recipe.read(self.recipe_path)
         except RegardError as error:
             raise RunError(str(error)) from None
 
-    def save_recipe(self, recipe: Recipe) -> None:
+    def save_recipe(self, recipe: "Recipe") -> None:
+        from regard.recipe import to_toml
+
         write_file(self.recipe_path, to_toml(recipe).encode())
 
     def task_name(self) -> str:

@@ -141,7 +141,7 @@ def saved_sizes(run: Run, metadata: Mapping[str, str]) -> Sizes:
         return tasks.task(run.task_name()).sizes_of_old_run(run)
     try:
         match json.loads(metadata["sizes"]):
-            case {**found} if all(
+            case dict() as found if all(
                 type(size) is int and 0 < size < LARGEST_SIZE for size in found.values()
             ):
                 return found

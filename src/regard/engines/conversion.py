@@ -8,7 +8,9 @@ import json
 import shutil
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
+from regard.configs.transformer import TransformerConfig
 from regard.engines.ctranslate2 import FACTS, LAYOUT, fingerprint
 from regard.engines.specification import check, specification
 from regard.errors import RequestError, RunError
@@ -25,12 +27,13 @@ def convert(folder: Path, path: Path, int8: bool = False) -> None:
     Raises OSError where it cannot be written.
     """
     run = Run.open(folder)
-    recipe, tokenizers = run.recipe_for("translation"), run.tokenizers()
-    if recipe.model.kind != "transformer":
+    recipe: Any = run.recipe()
+    if not isinstance(recipe.model, TransformerConfig):
         raise RequestError(
             f'{folder}: CTranslate2 runs no model of kind "{recipe.model.kind}", '
             "only a Transformer; use --engine torch"
         )
+    tokenizers = run.tokenizers()
     if recipe.model.pruned:
         raise RequestError(
             f"{folder}: some layers have lost heads, and CTranslate2 wants as many in each; "
@@ -54,7 +57,7 @@ def convert(folder: Path, path: Path, int8: bool = False) -> None:
     facts = {
         "layout": LAYOUT,
         "run": str(folder),
-        "fingerprint": fingerprint(folder),
+        "fingerprint": fingerprint(run),
         "made_by": f"regard {version('regard')}, ctranslate2 {version('ctranslate2')}",
         "longest_source": recipe.data.max_length - 1,
         "positions": None if recipe.model.positions == "rotary" else positions,

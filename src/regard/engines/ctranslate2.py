@@ -4,10 +4,8 @@ The rules are those of `decode.beam`, and so are the outputs, up to rounding: ea
 batches of its own. What CTranslate2 cannot do by our rules is left to another engine.
 """
 
-import hashlib
 import json
 import math
-import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,12 +18,13 @@ from regard.decode.search import Search
 from regard.engines import Engine, Stopped, never
 from regard.engines.batches import batches_by_length
 from regard.errors import RegardError, RequestError
+from regard.machine.cores import usable_cores
+from regard.run import Run
 from regard.text.tokenizer import Tokenizers
 
 # Raised when folders written before can no longer be used.
 LAYOUT = 1
 FACTS = "regard.json"
-LONGEST_HEADER = 4 << 20
 
 # What one core translates together: source pieces, padding included, and by type of the products
 # sentences and hypotheses. Measured on short sentences.
@@ -63,13 +62,13 @@ class CTranslate2:
             str(folder),
             device="cpu",
             compute_type=self._type,
-            inter_threads=own_cores(),
+            inter_threads=usable_cores(),
             intra_threads=1,
             max_queued_batches=-1,
         )
         # Batches a call is cut into at least, so that no core waits; 1 for a program that calls
         # from a thread for each core.
-        self.batches_a_call = 2 * own_cores()
+        self.batches_a_call = 2 * usable_cores()
 
     @classmethod
     def of_run(
@@ -79,12 +78,12 @@ class CTranslate2:
         under a name that changes when the run does.
         """
         require_package()
-        kept = folder / "engines" / f"ctranslate2-{fingerprint(folder)}"
+        kept = folder / "engines" / f"ctranslate2-{fingerprint(Run(folder))}"
         if kept.is_dir():
             try:
                 return cls(kept, int8=int8, otherwise=otherwise)
             except (OSError, RuntimeError, LookupError, TypeError, ValueError, RegardError):
-                shutil.rmtree(kept, ignore_errors=True)  # damaged: made anew
+                shutil.rmtree(kept, ignore_errors=True)  # damaged: made again
         from regard.engines.conversion import convert
 
         with tempfile.TemporaryDirectory(prefix="regard-") as elsewhere:
@@ -259,12 +258,6 @@ def remove_older(kept: Path) -> None:
             shutil.rmtree(other, ignore_errors=True)
 
 
-def own_cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 def require_package() -> None:
     try:
         import ctranslate2  # noqa: F401
@@ -285,14 +278,10 @@ def graphics_cards() -> int:
     return count
 
 
-def fingerprint(folder: Path) -> str:
-    """Changes with everything a conversion comes from. The weights are told by the header of their
-    file, which holds their checksum.
-    """
-    digest = hashlib.sha256(f"layout {LAYOUT}".encode())
-    with (folder / "model.safetensors").open("rb") as file:
-        size = int.from_bytes(file.read(8), "little")
-        digest.update(file.read(min(size, LONGEST_HEADER)))
-    for path in (folder / "recipe.toml", *sorted(folder.glob("*tokenizer.json"))):
-        digest.update(f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}".encode())
-    return digest.hexdigest()[:16]
+def fingerprint(run: Run) -> str:
+    """Changes with everything a conversion comes from."""
+    tokenizers = sorted(run.folder.glob("*tokenizer.json"))
+    found = run.fingerprint(run.recipe_path, *tokenizers)
+    if not found:
+        raise FileNotFoundError(run.model_path)
+    return f"{LAYOUT}-{found}"

@@ -22,7 +22,7 @@ from regard.errors import RunError
 from regard.text.tokenizer import Tokenizers
 
 if TYPE_CHECKING:
-    from regard.models.transformer import TransformerConfig
+    from regard.configs.transformer import TransformerConfig
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 

@@ -73,7 +73,7 @@ CARDS = (
 
 def find_fleet(text: str, processes: int = 1) -> Fleet:
     """A100, 8xA100, 2x8xH100 (two machines of eight); "" is what is here, measured, and so is cpu,
-    whose cores so many processes share.
+    whose cores the processes share.
     """
     times = r"(?:(\d+)\s*[xX×]\s*)?"
     found = re.fullmatch(f"{times}{times}(.*)", text.strip())

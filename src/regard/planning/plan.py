@@ -1,28 +1,18 @@
 """What training takes, by formula: work, memory and time, on hardware one need not have.
 
-docs/scale.md says what the formulas were checked against. d is d_model, f is d_ff.
+docs/scale.md says what the formulas were checked against.
 """
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
-from regard.models import BertConfig, GPTConfig, ModelConfig, TransformerConfig
+from regard import tasks
+from regard.configs.work import loss_flops
+from regard.errors import RequestError
 from regard.planning.fleet import Device, Fleet
-from regard.recipe import LABELLING, RUNNING_TEXT, Recipe, TrainSection
+from regard.planning.task_planning import Sizes, TaskPlanning
+from regard.recipe import Recipe
 from regard.weights import num_parameters
-from regard.work import (
-    LABELS,
-    PIECES,
-    SENTENCE,
-    activation_bytes,
-    counted_tokens,
-    depth,
-    loss_flops,
-    recurrent_activation_bytes,
-    stack_activation_bytes,
-    training_flops,
-    work_of,
-)
 
 Parallel = Literal["ddp", "fsdp"]
 
@@ -69,32 +59,13 @@ class Memory:
 
 @dataclass(frozen=True)
 class Share:
-    """What one device does of an update: so many batches of so many tokens a side, padding
+    """What one device does of an update: batches, each with the tokens of a side, padding
     included. Not `whole` when each batch of the recipe is split over the devices.
     """
 
     batches: int
     batch_tokens: float
     whole: bool
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """What the data decides: how many tokens or labels are told apart where a model reads and where
-    it predicts, and the mean length of a sentence and of a word in pieces; both sides of a pair are
-    taken as equally long.
-    """
-
-    inputs: int
-    outputs: int
-    sentence: float = SENTENCE
-    word: float = PIECES
-
-    @classmethod
-    def assumed(cls, recipe: Recipe) -> "Sizes":
-        """Where nothing is known: the vocabulary as large as it may become."""
-        vocabulary = recipe.tokenizer.vocabulary_size
-        return cls(vocabulary, LABELS if recipe.task in LABELLING else vocabulary)
 
 
 @dataclass(frozen=True)
@@ -131,20 +102,28 @@ class Plan:
         return self.flops_per_update / self.update_seconds / self.peak_flops
 
 
-def make_plan(
-    recipe: Recipe, fleet: Fleet, parallel: Parallel = "ddp", sizes: Sizes | None = None
-) -> Plan:
-    config, train = recipe.model, recipe.train
-    sizes = sizes or Sizes.assumed(recipe)
-    parameters = num_parameters(recipe, sizes.inputs, sizes.outputs)
+def planning_of(recipe: Recipe) -> TaskPlanning:
+    """What the recipe's task knows for a plan, or a sentence where it knows nothing."""
+    found = tasks.task(recipe.task).planning
+    if found is None or not hasattr(recipe.model, "training_flops"):
+        raise RequestError(
+            f"{recipe.task}: there is no formula for its work; `regard train` measures it instead"
+        )
+    return found
+
+
+def make_plan(recipe: Recipe, fleet: Fleet, sizes: Sizes, parallel: Parallel = "ddp") -> Plan:
+    config, planning = recipe.model, planning_of(recipe)
+    train: Any = recipe.train
+    parameters = num_parameters(recipe, sizes.of_model())
     share = deal(train, fleet.size)
     # Recurrent models stay in float32: a state rounded at each step drifts.
     if train.precision == "float32" or config.kind == "recurrent":
         fleet = replace(fleet, device=replace(fleet.device, bfloat16=0.0))
     mixed = fleet.device.bfloat16 > 0
     part = share.batch_tokens / train.batch_tokens
-    work = work_of(recipe, part, sizes.sentence, sizes.word)
-    flops = training_flops(config, sizes.outputs, *work)
+    work = planning.work(recipe, part, sizes)
+    flops = config.training_flops(sizes.outputs, work)
     each = batch_seconds(config, sizes.outputs, fleet.device, flops, work.target_tokens)
     waiting = waiting_seconds(parameters, fleet, share, each, parallel)
     adam = ADAM_BYTES * parameters / fleet.device.bandwidth
@@ -158,7 +137,7 @@ def make_plan(
         parameters=parameters,
         share=share,
         memory=memory(recipe, sizes, parameters, fleet.size, parallel, mixed),
-        tokens_per_update=counted_tokens(recipe, work) / part * train.accumulate,
+        tokens_per_update=planning.counted_tokens(recipe, work) / part * train.accumulate,
         flops_per_update=flops * share.batches * fleet.size,
         waiting_seconds=waiting,
         update_seconds=update,
@@ -166,7 +145,7 @@ def make_plan(
     )
 
 
-def deal(train: TrainSection, devices: int) -> Share:
+def deal(train: Any, devices: int) -> Share:
     """An update is the same on any number of devices: they share its batches, whole if they can."""
     if train.accumulate % devices:
         return Share(train.accumulate, train.batch_tokens / devices, whole=False)
@@ -174,16 +153,16 @@ def deal(train: TrainSection, devices: int) -> Share:
 
 
 def batch_seconds(
-    config: ModelConfig, vocabulary: int, device: Device, flops: float, tokens: float
+    config: Any, vocabulary: int, device: Device, flops: float, tokens: float
 ) -> float:
-    """Forward and backward over so many target tokens, in the precision the device is best at: in
+    """Seconds forward and backward, with these target tokens, in the precision the device is best at: in
     mixed precision the layers run in bfloat16 and the loss in float32.
     """
     pace = CARD_PACE if device.is_card else CPU_PACE
-    loss = loss_flops(config, vocabulary, tokens)
+    loss = loss_flops(config.d_model, vocabulary, tokens)
     layers = (flops - loss) / (device.bfloat16 or device.float32)
     products = (layers + loss / device.float32) / pace.share(config.d_model)
-    return products + pace.layer_seconds * depth(config)
+    return float(products + pace.layer_seconds * config.depth)
 
 
 def ring_seconds(num_bytes: float, devices: int, link: float) -> float:
@@ -213,44 +192,32 @@ def memory(
     mixed: bool,
 ) -> Memory:
     """Weights, gradients and Adam's two moments in float32; activations of a full batch."""
-    share = deal(recipe.train, devices)
+    train: Any = recipe.train
+    share = deal(train, devices)
     model = 4.0 * parameters
     embedding = 4.0 * recipe.model.d_model * sizes.inputs
     weights, gradients, moments = model, model, 2 * model
     # The loss over a vocabulary makes the gradient of its weight beside the others'.
     beside = 4.0 * recipe.model.d_model * sizes.outputs
-    beside *= recipe.task in ("translation", "language-model")
+    beside *= planning_of(recipe).gradient_beside
     gradients += beside
     if recipe.train.moving_average:
         moments += model
     if parallel == "fsdp":
         # Embeddings and two blocks are whole at a time, and gradients until they are added up.
-        whole = embedding + 2 * (model - embedding) / depth(recipe.model)
+        whole = embedding + 2 * (model - embedding) / recipe.model.depth
         weights, moments = model / devices + whole, moments / devices
         if share.batches == 1:
             gradients = model / devices + whole + beside
     if mixed:
         weights *= 1.5  # a copy in bfloat16
-    part = share.batch_tokens / recipe.train.batch_tokens
+    part = share.batch_tokens / train.batch_tokens
     return Memory(weights, gradients, moments, activations(recipe, sizes, part, mixed))
 
 
 def activations(recipe: Recipe, sizes: Sizes, part: float, mixed: bool) -> float:
     """Bytes that the forward pass keeps of a part of a batch, padding included."""
-    config, work = recipe.model, work_of(recipe, part, sizes.sentence, sizes.word)
-    if recipe.task in RUNNING_TEXT:
-        source, target = work.source_tokens, work.target_tokens
-    else:
-        source = target = recipe.train.batch_tokens * part
-    match config:
-        case TransformerConfig():
-            return activation_bytes(config, source, target, mixed)
-        case GPTConfig():
-            return stack_activation_bytes(config, target, mixed)
-        case BertConfig():
-            found = stack_activation_bytes(config, source, mixed)
-            # Here the loss keeps its probabilities, of what is hidden alone.
-            logits = 4.0 * sizes.outputs * target
-            return found + logits * (recipe.task == "masked-language-model")
-        case _:
-            return recurrent_activation_bytes(config, source, target, work.source_length)
+    planning, config = planning_of(recipe), recipe.model
+    work = planning.padded_work(recipe, part, sizes)
+    kept: float = config.activation_bytes(work, mixed)
+    return kept + planning.loss_bytes(recipe, sizes, work)

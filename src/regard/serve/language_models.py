@@ -1,21 +1,18 @@
 """Language models and encoders, which are served under the names of their run folders."""
 
-import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from regard.errors import RequestError, RunError
+from regard import tasks
+from regard.errors import RequestError
+from regard.run import Run
 from regard.serve.http.refusal import Refusal
 
 if TYPE_CHECKING:
     from regard.tasks.embedder import Embedder
     from regard.tasks.writer import Writer, Writing
-
-LANGUAGE_MODEL = "language-model"
-# The tasks whose models give embeddings.
-EMBEDDING_TASKS = (LANGUAGE_MODEL, "masked-language-model", "classification", "tagging")
 
 
 @dataclass
@@ -32,7 +29,7 @@ class LanguageModels:
         if name in self.embedders:
             raise RequestError(f"two runs are called {name}; rename the folder of one of them")
         self.embedders[name] = Embedder.load(folder)
-        if task_of(folder) == LANGUAGE_MODEL:
+        if "completions" in served(folder):
             self.writers[name] = Writer.load(folder)
 
     @property
@@ -55,17 +52,9 @@ def available(models: Iterable[str]) -> str:
     return f"there are: {names}" if names else "start the server with the run of one"
 
 
-def task_of(folder: Path) -> str:
-    """The task that a run's recipe names. The recipe is read as plain TOML, since its schema would
-    load PyTorch.
-    """
-    try:
-        recipe = tomllib.loads((folder / "recipe.toml").read_text("utf-8"))
-    except OSError:
-        raise RunError(f"{folder}: not a run folder (it has no recipe.toml)") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise RunError(f"{folder}/recipe.toml: not valid TOML ({error})") from None
-    return str(recipe.get("task", "translation"))
+def served(folder: Path) -> frozenset[str]:
+    """What the server answers with a run: translations, completions, embeddings."""
+    return tasks.entry(Run.open(folder).task_name()).serves
 
 
 def until_stopped(pieces: Iterator[str], stops: Sequence[str]) -> Iterator[str]:

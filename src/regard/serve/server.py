@@ -16,13 +16,14 @@ from starlette.types import ASGIApp
 
 from regard.engines import EngineName
 from regard.errors import RequestError
+from regard.machine.cores import usable_cores
 from regard.serve.app import build
 from regard.serve.http.access_log import AccessLog
 from regard.serve.http.keys import Keys
 from regard.serve.http.limits import Limits
 from regard.serve.http.metrics import Metrics
 from regard.serve.http.protocol import bounded_protocol
-from regard.serve.language_models import EMBEDDING_TASKS, LanguageModels, task_of
+from regard.serve.language_models import LanguageModels, served
 from regard.serve.translation.batching import MAX_BATCH_SENTENCES, Batcher
 from regard.serve.translation.detection import Detector
 from regard.serve.translation.files import Downloads
@@ -145,7 +146,7 @@ def gives_embeddings(run: str) -> bool:
     translator, which reports what is wrong with it.
     """
     folder = Path(run)
-    return (folder / "recipe.toml").is_file() and task_of(folder) in EMBEDDING_TASKS
+    return (folder / "recipe.toml").is_file() and "embeddings" in served(folder)
 
 
 def default_threads(pairs: LanguagePairs) -> int:
@@ -153,8 +154,6 @@ def default_threads(pairs: LanguagePairs) -> int:
     fast = all(hasattr(pair.translator.engine, "batches_a_call") for pair in pairs.pairs)
     if not fast:
         return 1
-    from regard.machine import usable_cores
-
     return usable_cores()
 
 

@@ -15,12 +15,11 @@ from regard.evaluate.labels import accuracy, calibration_error, confusion, macro
 from regard.evaluate.metrics import ACCURACY, CALIBRATION_ERROR, MACRO_F1, TEMPERATURE
 from regard.models import Labeller
 from regard.run import Run
-from regard.tasks import label_sizes
+from regard.tasks import label_sizes, labels
 from regard.tasks.attender import attend_labeller
 from regard.tasks.embedder import labelling_reader
 from regard.tasks.labelling import TEXTS_AT_ONCE, Labelling, label_evaluation, with_unknown
 from regard.tasks.task import DataFlags, Evaluation, Section, Task, Test, TextQuestion
-from regard.tasks.translation.translator import labels
 
 UNITS = labels.Units(read_texts, whole_text=True, name="texts")
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 from torch import nn
@@ -46,11 +46,11 @@ MOST_LABELS = 10_000
 class LabellingRecipe(Recipe):
     """What recipes of classifiers and taggers have in common."""
 
-    models = {"bert": BertConfig, "recurrent": ReaderConfig}
+    models: ClassVar = {"bert": BertConfig, "recurrent": ReaderConfig}
 
     data: LabelledSection
     tokenizer: TokenizerSection = TokenizerSection()
-    model: BertConfig | ReaderConfig = Field(default_factory=dict, validate_default=True)  # type: ignore[arg-type]
+    model: BertConfig | ReaderConfig = Field(default_factory=dict, validate_default=True)
     head: HeadConfig = HeadConfig()
     train: TokenTraining = TokenTraining()
 

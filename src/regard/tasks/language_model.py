@@ -4,7 +4,7 @@ import math
 from collections.abc import Generator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 from torch import nn
@@ -68,14 +68,14 @@ SHAPE = ("model.num_layers", "model.d_model", "model.cell")
 class LanguageModelRecipe(Recipe):
     """A model that continues a text."""
 
-    models = {"gpt": GPTConfig, "recurrent": RecurrentLanguageModelConfig}
+    models: ClassVar = {"gpt": GPTConfig, "recurrent": RecurrentLanguageModelConfig}
 
     task: Literal["language-model"] = "language-model"
     data: WindowSection
     tokenizer: TokenizerSection = TokenizerSection()
     model: GPTConfig | RecurrentLanguageModelConfig = Field(
         default_factory=dict,
-        validate_default=True,  # type: ignore[arg-type]
+        validate_default=True,
     )
     train: SampledTraining = SampledTraining()
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Generator, Mapping
 from functools import partial
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import torch
@@ -58,13 +58,13 @@ from regard.training.setup import TrainingSetup
 class MaskedLanguageModelRecipe(Recipe):
     """A model that fills in what is missing."""
 
-    models = {"bert": BertConfig}
+    models: ClassVar = {"bert": BertConfig}
     metrics = ("loss", "accuracy")
 
     task: Literal["masked-language-model"] = "masked-language-model"
     data: MaskedSection
     tokenizer: TokenizerSection = TokenizerSection()
-    model: BertConfig = Field(default_factory=dict, validate_default=True)  # type: ignore[arg-type]
+    model: BertConfig = Field(default_factory=dict, validate_default=True)
     train: TokenTraining = TokenTraining()
 
     @model_validator(mode="after")

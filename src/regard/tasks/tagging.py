@@ -15,12 +15,11 @@ from regard.evaluate.labels import confusion, has_spans, macro_f1, span_f1
 from regard.evaluate.metrics import ACCURACY, SPAN_F1
 from regard.models import Labeller
 from regard.run import Run
-from regard.tasks import label_sizes
+from regard.tasks import label_sizes, labels
 from regard.tasks.attender import attend_labeller
 from regard.tasks.embedder import labelling_reader
 from regard.tasks.labelling import TEXTS_AT_ONCE, Labelling, label_evaluation, with_unknown
 from regard.tasks.task import DataFlags, Evaluation, Section, Task, Test, TextQuestion
-from regard.tasks.translation.translator import labels
 
 UNITS = labels.Units(read_tagged, whole_text=False, name="sentences")
 

@@ -3,6 +3,7 @@
 import resource
 import sys
 import time
+from typing import Any
 
 import torch
 from torch import nn
@@ -65,7 +66,8 @@ def flops_per_token(model: nn.Module, objective: Objective, data: TrainingData) 
     counted over one batch.
     """
     batches = data.batches
-    config, output = getattr(model, "config", None), getattr(model, "output", None)
+    config: Any = getattr(model, "config", None)
+    output = getattr(model, "output", None)
     if hasattr(config, "training_flops") and isinstance(output, nn.Linear):
         flops = config.training_flops(output.out_features, Work(*batches.amounts()))
         return float(flops / sum(map(batches.tokens, batches.epoch(0))))

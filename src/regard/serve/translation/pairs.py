@@ -1,21 +1,16 @@
 """The loaded translators as language pairs, and the route from one language to another."""
 
-import json
 import re
-import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from regard.data.corpus import language_codes
 from regard.engines import EngineName
 from regard.errors import RequestError
 from regard.serve.http.refusal import Refusal
 from regard.serve.translation.languages import language_name
 from regard.tasks.translation.translator import Translator
 
-# The languages of the built-in corpora.
-BUILTIN_LANGUAGES = {"phrasebook": ("fr", "en"), "phrasebook-long": ("fr", "en")}
 _WITH_LANGUAGES = re.compile(r"([A-Za-z]{2,3}(?:[-_]\w+)?):([A-Za-z]{2,3}(?:[-_]\w+)?)=(.+)")
 
 
@@ -83,7 +78,7 @@ def load_pairs(
         named = _WITH_LANGUAGES.fullmatch(place)
         folder = Path(named[3] if named else place)
         translator = Translator.load(folder, engine=engine, int8=int8)
-        codes = (named[1], named[2]) if named else languages_of(folder)
+        codes = (named[1], named[2]) if named else translator.languages()
         if codes is None:
             raise RequestError(
                 f"{folder}: does not say which languages it translates; "
@@ -96,21 +91,3 @@ def load_pairs(
         languages = f"{language_name(source)} → {language_name(target)}"
         say(f"  {languages}: {folder}, {type(translator.engine).__name__}")
     return LanguagePairs(pairs)
-
-
-def languages_of(folder: Path) -> tuple[str, str] | None:
-    """The languages that a run names, or its recipe, or its training files. The recipe is read as
-    plain TOML, since its schema would load PyTorch.
-    """
-    try:
-        named = json.loads((folder / "run.json").read_bytes()).get("languages")
-        if named:
-            return named[0], named[1]
-    except (OSError, ValueError, AttributeError, LookupError):
-        pass  # a run that is still training has no run.json
-    data = tomllib.loads((folder / "recipe.toml").read_text("utf-8"))["data"]
-    if languages := data.get("languages"):
-        return languages[0], languages[1]
-    if data.get("builtin"):
-        return BUILTIN_LANGUAGES.get(data["builtin"])
-    return language_codes([Path(file) for file in data["train"]])

@@ -1,6 +1,6 @@
 """The recipe of a translator. It loads without PyTorch."""
 
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -92,13 +92,13 @@ class DecodeSection(Section):
 class TranslationRecipe(Recipe):
     """Sentences in one language to sentences in another."""
 
-    models = {"transformer": TransformerConfig, "recurrent": RecurrentConfig}
+    models: ClassVar = {"transformer": TransformerConfig, "recurrent": RecurrentConfig}
     metrics = ("loss", "bleu", "chrf")
 
     task: Literal["translation"] = "translation"
     data: PairSection
     tokenizer: PairTokenizerSection = PairTokenizerSection()
-    model: TransformerConfig | RecurrentConfig = Field(default_factory=dict, validate_default=True)  # type: ignore[arg-type]
+    model: TransformerConfig | RecurrentConfig = Field(default_factory=dict, validate_default=True)
     train: SampledTraining = SampledTraining()
     decode: DecodeSection = DecodeSection()
 

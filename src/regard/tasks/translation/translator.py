@@ -141,6 +141,19 @@ class Translator:
         limit = recipe.data.max_length - 1
         return cls(lambda: model, engine, tokenizers, search, limit, run.folder)
 
+    def languages(self) -> tuple[str, str] | None:
+        """The languages that the run names, or its recipe, or the names of its training files."""
+        from regard.run import Run
+
+        if self.folder is None:
+            return None
+        run = Run(self.folder)
+        match run.info().get("languages"):
+            case [str(source), str(target)]:
+                return source, target
+        codes: tuple[str, str] | None = run.recipe_for("translation").data.codes()
+        return codes
+
     @property
     def model(self) -> "Model":
         return self._model()
