@@ -133,14 +133,16 @@ class Run:
         text = json.dumps({"format": FORMAT, **info}, indent=2, ensure_ascii=False)
         write_file(self.info_path, text.encode())
 
-    def fingerprint(self, *others: Path) -> str:
+    def fingerprint(self, *others: Path, layout: str = "") -> str:
         """Identifies the weights: a hash of the safetensors header, which contains their checksum.
-        With other files of the run it identifies the weights and those; "" without weights.
+        With other files, or the layout of something made of them, it identifies these as well; ""
+        without weights.
         """
+        found = hashlib.sha256(layout.encode())
         try:
             with self.model_path.open("rb") as file:
                 size = int.from_bytes(file.read(8), "little")
-                found = hashlib.sha256(file.read(min(size, HEADER_BYTES)))
+                found.update(file.read(min(size, HEADER_BYTES)))
             for path in others:
                 found.update(
                     f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}".encode()

@@ -88,23 +88,17 @@ def attend(
     """
     from rich.console import Console
 
+    from regard import tasks
     from regard.errors import RequestError
     from regard.inspect.figures import terminal_matrix
     from regard.run import Run
-    from regard.tasks.attender import Attender
-    from regard.tasks.translation.translator import Translator
 
     if not text.strip():
         raise RequestError("the text is empty; give a sentence to look at")
-    if Run.open(run).recipe().task == "translation":
-        looking: Translator | Attender = (translator := Translator.load(run))
-        said = output or translator.translations([text], translator.search)[0][0].ids
-        maps = translator.maps(text, said)
-    elif output is not None:
-        raise RequestError(f"{run}: only a translator has outputs; leave --output out")
-    else:
-        looking = (reader := Attender.load(run))
-        maps = reader.maps(text)
+    look = tasks.task(Run.open(run).task_name()).attend
+    if look is None:
+        raise RequestError(f"{run}: runs of this task have no attention to show")
+    looking, maps = look(run, text, output)
     if not any(map(len, (maps.encoder, maps.decoder, maps.cross))):
         raise RequestError(f"{run}: this model has no attention to look at; train one that has")
     chosen = which or MapFlags()

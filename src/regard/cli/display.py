@@ -2,16 +2,19 @@
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from regard.reporter import Reporter
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
     from regard.evaluate.validation import Validation
+    from regard.recipe import Recipe
     from regard.training.events import DataReady, Estimate, Event, ExamplesReady, Finished, Peak
     from regard.training.loop import StepReport
 
@@ -58,8 +61,18 @@ def progress_bar(description: str, total: int | None) -> Iterator["Progress"]:
         yield bar
 
 
+@contextmanager
+def shown_progress(what: str, total: int) -> "Iterator[Callable[[int], None]]":
+    with progress_bar(what, total or None) as bar:
+        yield lambda count: bar.advance(bar.task_ids[0], count)
+
+
+# Where functions that take long report to people.
+SCREEN = Reporter(say, shown_progress)
+
+
 def show_training(events: Iterator["Event"], out: Path) -> None:
-    """Follow a training run to its end; where it is stopped before, the command ends there, too."""
+    """Show a training run to its end; if it is stopped before, the command ends there, too."""
     from regard.training.events import Interrupted
 
     screen = TrainingScreen(out)
@@ -107,12 +120,10 @@ class TrainingScreen:
                 self.estimate(event)
             case events.Resumed():
                 self.peak = event.peak
-                self.line(f"Going on after step {event.step:,}.")
+                self.line(f"Resuming after step {event.step:,}.")
             case events.Interrupted():
                 self.close()
-                self.line(
-                    f"Stopped after step {event.step:,}; the same command goes on from there."
-                )
+                self.line(f"Stopped after step {event.step:,}; the same command resumes there.")
             case events.Finished():
                 self.finished(event)
 
@@ -139,7 +150,7 @@ class TrainingScreen:
     def estimate(self, plan: "Estimate") -> None:
         self.peak = plan.peak
         self.line(
-            f"{plan.parameters:,} parameters, vocabulary {plan.vocabulary:,}; "
+            f"{plan.parameters:,} parameters{', ' * bool(plan.remark)}{plan.remark}; "
             f"{plan.steps:,} updates are {plan.passes:.1f} passes over the data."
         )
         self.line(
@@ -167,7 +178,7 @@ class TrainingScreen:
             self.live(report)
         elif time.monotonic() - self.spoke > PLAIN_SECONDS:
             self.spoke = time.monotonic()
-            steps = self.steps_of_run()
+            steps = self.recipe().train.steps
             left = duration((steps - report.step) * report.tokens / self.rate)
             self.line(
                 f"step {report.step:,} of {steps:,}: loss {self.loss:.3f}, "
@@ -188,20 +199,22 @@ class TrainingScreen:
                 transient=True,
                 speed_estimate_period=120,
             )
-            self.bar.add_task("train", total=self.steps_of_run(), loss=0.0, speed="")
+            self.bar.add_task("train", total=self.recipe().train.steps, loss=0.0, speed="")
             self.bar.start()
         speed = self.speed(self.rate)
         self.bar.update(self.bar.task_ids[0], completed=report.step, loss=self.loss, speed=speed)
 
-    def steps_of_run(self) -> int:
+    def recipe(self) -> "Recipe":
         from regard.run import Run
 
-        return Run.open(self.out).recipe().train.steps
+        return Run.open(self.out).recipe()
 
     def validation(self, found: "Validation") -> None:
-        from regard.evaluate.validation import told
+        from regard import tasks
+        from regard.evaluate.metrics import format_scores
 
-        scores = "  ".join([f"loss {found.loss:.3f}", *told(found.scores)])
+        metrics = tasks.task(self.recipe().task).metrics
+        scores = "  ".join([f"loss {found.loss:.3f}", *format_scores(found.scores, metrics)])
         self.line(
             f"step {found.step:,}  {scores}" + ("  best so far" if found.best else ""), "bold"
         )

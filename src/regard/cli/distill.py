@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 if TYPE_CHECKING:
-    from regard.distill import Translated
+    from regard.tasks.translation.distill import Translated
 
 
 def distill(
@@ -39,15 +39,15 @@ def distill(
         A setting of the student's recipe, like train.steps=2000; may be given several times.
     """
     from regard.cli.display import say, show_training
-    from regard.distill import Pairs, distillation, student_recipe
     from regard.errors import RecipeError
     from regard.recipe import read
     from regard.run import Run
+    from regard.tasks.translation.distill import Pairs, distillation, student_recipe
 
     if recipe is not None and preset is not None:
         raise RecipeError("--preset: give it, or a --recipe, which says the student's shape")
     teacher = Run.open(run)
-    own = read(recipe) if recipe is not None else None
+    own: Any = read(recipe) if recipe is not None else None
     student = student_recipe(teacher, out, own, preset or "fast", settings)
     if not Pairs(Run(out)).train.exists():
         say("Reading the teacher's pairs …")
@@ -57,10 +57,10 @@ def distill(
 def after_teaching(events: Iterator[Any]) -> Iterator[Any]:
     """Show how the teacher gets on; hand on what happens after that."""
     from regard.cli.display import progress_bar, say
-    from regard.distill import Translated
+    from regard.tasks.translation.distill import Translated
 
     found = next(events)
-    spoke, begun = time.monotonic(), (time.monotonic(), found.read)
+    spoke, started = time.monotonic(), (time.monotonic(), found.read)
     if not found.done:
         say(f"The teacher translates {found.total - found.read:,} of {found.total:,} sources.")
     event: Any = found
@@ -71,10 +71,12 @@ def after_teaching(events: Iterator[Any]) -> Iterator[Any]:
                 bar.update(bar.task_ids[0], completed=found.read)
                 if not bar.console.is_terminal and time.monotonic() - spoke > 30:
                     spoke = time.monotonic()
-                    say(f"{found.read:,} of {found.total:,} translated, {left(found, begun)} left")
+                    say(
+                        f"{found.read:,} of {found.total:,} translated, {left(found, started)} left"
+                    )
                 event = next(events, None)
     except KeyboardInterrupt:
-        say(f"Stopped at {found.read:,} of {found.total:,}; the same command goes on from there.")
+        say(f"Stopped at {found.read:,} of {found.total:,}; the same command resumes there.")
         raise
     if found.done:
         dropped = found.left_out()
@@ -84,8 +86,8 @@ def after_teaching(events: Iterator[Any]) -> Iterator[Any]:
     yield from events
 
 
-def left(found: "Translated", begun: tuple[float, int]) -> str:
+def left(found: "Translated", started: tuple[float, int]) -> str:
     from regard.cli.display import duration
 
-    seconds = (time.monotonic() - begun[0]) / max(1, found.read - begun[1])
+    seconds = (time.monotonic() - started[0]) / max(1, found.read - started[1])
     return duration(seconds * (found.total - found.read))

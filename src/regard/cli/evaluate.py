@@ -1,20 +1,16 @@
-"""regard evaluate: translate a test set and score it."""
+"""regard evaluate: score a run on a test set."""
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from regard.cli.heads import HeadFlags, switched
+from regard.cli.heads import HeadFlags
 
 if TYPE_CHECKING:
-    from regard.evaluate.scores import Score
-    from regard.tasks.translation.translator import Translator
-
-SENTENCES_AT_ONCE = 1000
+    from regard.tasks.task import Evaluation, SearchOptions
 
 
 def evaluate(
@@ -65,50 +61,48 @@ def evaluate(
     int8
         Products of whole numbers with ctranslate2: quicker, and now and then another word.
     """
-    from dataclasses import replace
-
-    from regard.cli.display import say
+    from regard import tasks
+    from regard.cli.checks import check_picture
+    from regard.cli.display import SCREEN
     from regard.errors import RequestError
-    from regard.evaluate.scores import corpus_scores
-    from regard.tasks.translation.translator import Translator
+    from regard.run import Run
+    from regard.tasks.task import Test
 
     if bootstrap < 0:
         raise RequestError(f"--bootstrap {bootstrap}: a number of resamples, or 0 for none")
+    check_picture(picture)
+    opened = Run.open(run)
+    task = tasks.task(opened.task_name())
+    given = {
+        "--source": source,
+        "--reference": reference,
+        "--beam-size": beam_size,
+        "--length-penalty": length_penalty,
+        "--heads-off and --heads-only": heads,
+        "--engine": engine if engine != "auto" else None,
+        "--int8": int8 or None,
+    }
     if data:
-        from regard.cli.evaluate_data import evaluate_data
-
-        given = {
-            "--source": source,
-            "--reference": reference,
-            "--beam-size": beam_size,
-            "--length-penalty": length_penalty,
-            "--heads-off and --heads-only": heads,
-            "--engine": engine if engine != "auto" else None,
-            "--int8": int8 or None,
-        }
+        if task.test_files != "data":
+            raise RequestError(f"{run}: a translator is tested with --source and --reference")
         check_unused(given)
-        evaluate_data(run, data, picture, output, bootstrap, as_json)
-        return
-    if picture is not None:
+        if (picture or output) is not None and not task.gives_labels:
+            raise RequestError(
+                "--picture and --output are for labels; this run has none, leave them out"
+            )
+    elif picture is not None:
         raise RequestError("--picture shows which labels are confused; it goes with --data")
-    check_translator(run)
-    sources, references, name = test_pairs(run, source, reference)
-    translator = Translator.load(run, engine=engine, int8=int8)
-    search = translator.search
-    if beam_size is not None:
-        search = replace(search, beam_size=beam_size)
-    if length_penalty is not None:
-        search = replace(search, length_penalty=length_penalty)
-    translator.search = search
-    with switched(translator, run, heads):
-        hypotheses, seconds = timed_translations(translator, sources)
-    if output is not None:
-        output.write_text("".join(line + "\n" for line in hypotheses), encoding="utf-8")
-    say("Scoring …")
-    scores = corpus_scores(
-        hypotheses, references, bootstrap=bootstrap, language=target_language(run)
+    elif task.test_files == "data":
+        raise RequestError(f"{run}: a run of task {task.name}; give its test files with --data")
+    test = Test(
+        files=data or tuple(file for file in (source, reference) if file is not None),
+        bootstrap=bootstrap,
+        search=None if data else options(beam_size, length_penalty, engine, int8, heads),
+        reporter=SCREEN,
     )
-    report(name, scores, len(sources), seconds, search.beam_size, as_json)
+    found = task.evaluate(opened, test)
+    write_files(found, picture, output)
+    report(found, as_json)
 
 
 def check_unused(given: Mapping[str, object]) -> None:
@@ -118,81 +112,52 @@ def check_unused(given: Mapping[str, object]) -> None:
         raise RequestError(f"{named[0]}: for translators only; leave it out with --data")
 
 
-def check_translator(run: Path) -> None:
-    from regard.errors import RequestError
-    from regard.run import Run
+def options(
+    beam_size: int | None,
+    length_penalty: float | None,
+    engine: str,
+    int8: bool,
+    heads: HeadFlags | None,
+) -> "SearchOptions":
+    from regard.tasks.task import SearchOptions
 
-    if (task := Run.open(run).recipe().task) != "translation":
-        raise RequestError(f"{run}: a run of task {task}; give its test files with --data")
-
-
-def test_pairs(
-    run: Path, source: Path | None, reference: Path | None
-) -> tuple[list[str], list[str], str]:
-    from regard.data import phrasebook
-    from regard.data.corpus import read_pairs
-    from regard.errors import DataError
-    from regard.run import Run
-
-    if source is not None and reference is not None:
-        pairs = list(read_pairs([source, reference]))
-        return [p.source for p in pairs], [p.target for p in pairs], str(source)
-    builtin = Run.open(run).recipe().data.builtin
-    if source is None and reference is None and builtin:
-        pairs = list(phrasebook.pairs("test", builtin))
-        return [p.source for p in pairs], [p.target for p in pairs], f"{builtin} test"
-    raise DataError("give --source and --reference, a file of sentences and one of translations")
+    flags = heads or HeadFlags()
+    return SearchOptions(
+        beam_size=beam_size,
+        length_penalty=length_penalty,
+        engine=engine,
+        int8=int8,
+        heads_off=flags.heads_off,
+        heads_only=flags.heads_only,
+        heads_how=flags.heads_how,
+    )
 
 
-def timed_translations(
-    translator: "Translator",
-    sources: list[str],
-    description: str = "translating",
-    at_once: int = SENTENCES_AT_ONCE,
-) -> tuple[list[str], float]:
-    import time
+def write_files(found: "Evaluation", picture: Path | None, output: Path | None) -> None:
+    from regard.cli.display import say
+    from regard.files import replacing, write_file
 
-    from regard.cli.display import progress_bar
+    if picture is not None:
+        from regard.inspect.confusion import save_confusion
 
-    started = time.perf_counter()
-    # Sentences of like length go together, whatever part of the file they are from.
-    order = sorted(range(len(sources)), key=lambda i: len(sources[i]))
-    hypotheses = [""] * len(sources)
-    with progress_bar(description, len(sources)) as bar:
-        for start in range(0, len(order), at_once):
-            rows = order[start : start + at_once]
-            for row, text in zip(
-                rows, translator.translate([sources[row] for row in rows]), strict=True
-            ):
-                hypotheses[row] = text
-            bar.advance(bar.task_ids[0], len(rows))
-    return hypotheses, time.perf_counter() - started
+        with replacing(picture) as temporary:
+            save_confusion(list(found.labels), [list(row) for row in found.confusion], temporary)
+        say(f"Wrote {picture}")
+    if output is not None:
+        write_file(output, "".join(line + "\n" for line in found.answers).encode())
+        say(f"Wrote {output}")
 
 
-def target_language(run: Path) -> str | None:
-    from regard.run import Run
-
-    codes = Run.open(run).info().get("languages")
-    return codes[1] if codes else None
-
-
-def report(
-    name: str, scores: "list[Score]", sentences: int, seconds: float, beam_size: int, as_json: bool
-) -> None:
+def report(found: "Evaluation", as_json: bool) -> None:
     from regard.cli.display import results
 
     if as_json:
-        facts = {
-            "test": name,
-            "sentences": sentences,
-            "beam_size": beam_size,
-            "seconds": round(seconds, 2),
-            "scores": [asdict(score) for score in scores],
-        }
-        results(json.dumps(facts, indent=2, ensure_ascii=False))
+        results(json.dumps(found.facts, indent=2, ensure_ascii=False))
         return
-    results(f"{name}: {sentences:,} sentences in {seconds:.1f} s, beam {beam_size}")
-    for score in scores:
+    results(found.headline)
+    width = max(17, *(len(score.name) + 2 for score in found.scores))
+    for score in found.scores:
         interval = "" if score.low is None else f"  [{score.low:.2f}, {score.high:.2f}]"
-        results(f"{score.name:<17}{score.value:7.2f}{interval}")
-        results(f"{'':17}{score.signature}")
+        results(f"{score.name:<{width}}{score.value:7.2f}{interval}")
+        if score.signature:
+            results(f"{'':{width}}{score.signature}")

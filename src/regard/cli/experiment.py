@@ -64,11 +64,11 @@ def is_finished(folder: Path, recipe: "Recipe") -> bool:
 def write_outcome(
     experiment: "Experiment", out: Path, source: Path | None, reference: Path | None
 ) -> None:
-    from regard.cli.compare import translate_all
-    from regard.cli.display import progress_bar, results, say
+    from regard.cli.display import SCREEN, results, say
     from regard.compare import measure, table
     from regard.compare.figure import save_by_length
     from regard.compare.page import page
+    from regard.compare.runs import compare_on
     from regard.compare.sentences import common_test_set
     from regard.files import write_file
     from regard.run import Run
@@ -76,16 +76,15 @@ def write_outcome(
     runs = {name: Run.open(out / folder) for name, folder in experiment.folders.items()}
     test = common_test_set(list(runs.values()), source, reference)
     say("\nTranslating the test sentences …")
-    translations, looks = translate_all(runs, test, None, experiment.sentence)
-    with progress_bar("scoring", None):
-        comparison = measure.compare(runs, translations, test, RESAMPLES)
+    found = compare_on(runs, test, experiment.sentence, None, RESAMPLES, SCREEN)
+    comparison = found.comparison
     facts = json.dumps(measure.as_json(comparison), indent=2, ensure_ascii=False)
     text = page(
         comparison,
         title=experiment.title,
         about=experiment.about,
         sentence=experiment.sentence,
-        looks=looks,
+        looks=found.looks,
         resamples=RESAMPLES,
     )
     write_file(out / "comparison.json", facts.encode())

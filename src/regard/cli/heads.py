@@ -1,18 +1,14 @@
 """regard heads: what a model loses without each of its heads."""
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
 if TYPE_CHECKING:
-    from regard.evaluate.ablation import Bench, Importance
-    from regard.inspect.heads import How
-    from regard.run import Run
     from regard.tasks.translation.translator import Translator
 
 
@@ -37,24 +33,13 @@ class HeadFlags:
     heads_how: Literal["zero", "mean", "uniform"] = "zero"
 
 
-@contextmanager
-def switched(translator: "Translator", run: Path, flags: HeadFlags | None) -> Iterator[None]:
+def switched(translator: "Translator", flags: HeadFlags | None) -> AbstractContextManager[None]:
     """The translator as the flags want it."""
     if flags is None or (flags.heads_off is None and flags.heads_only is None):
-        yield
-        return
-    from regard.inspect.heads import all_but, choose_heads, head_means
-    from regard.run import Run
-    from regard.tasks.translation.held_out import held_out_batches
+        return nullcontext()
+    from regard.tasks.translation import switching
 
-    model, means = translator.model, None
-    chosen = choose_heads(model, flags.heads_off.split(",")) if flags.heads_off else []
-    if flags.heads_only:
-        chosen += all_but(model, flags.heads_only.split(","))
-    if flags.heads_how == "mean":
-        means = head_means(model, held_out_batches(Run.open(run), 64))
-    with translator.heads_off(chosen, flags.heads_how, means):
-        yield
+    return switching.switched(translator, flags.heads_off, flags.heads_only, flags.heads_how)
 
 
 def heads(
@@ -89,13 +74,13 @@ def heads(
     from rich.console import Console
 
     from regard.cli.checks import check_picture, check_sentences
-    from regard.cli.display import results
+    from regard.cli.display import SCREEN, results
     from regard.inspect.importance import save_importance, terminal_importance
-    from regard.run import Run
+    from regard.tasks.translation.heads import head_importance
 
     check_sentences(sentences)
     check_picture(picture)
-    found = measured(Run.open(run), sentences, how, curve)
+    found = head_importance(run, sentences=sentences, how=how, curve=curve, reporter=SCREEN)
     if as_json:
         results(json.dumps(asdict(found), indent=2))
     else:
@@ -103,76 +88,3 @@ def heads(
         Console(highlight=False).print(shown, no_wrap=True, overflow="ignore", crop=False)
     if picture is not None:
         save_importance(found, picture)
-
-
-def measured(run: "Run", sentences: int, how: "How", curve: bool) -> "Importance":
-    """From heads.json if it is there, else measured and kept."""
-    from regard.evaluate.ablation import Importance
-
-    kept = run.finding("heads")
-    found = Importance.from_json(kept) if kept else None
-    if found is None or (found.sentences, found.how) != (sentences, how):
-        bench = bench_of(run, sentences, how)
-        found = each_head(bench, sentences)
-        keep(run, "heads", asdict(found))
-    else:
-        bench = None
-    if curve and not found.curve:
-        found = with_curve(bench or bench_of(run, sentences, how), found)
-        keep(run, "heads", asdict(found))
-    return found
-
-
-def keep(run: "Run", name: str, found: dict[str, Any]) -> None:
-    """In the run's folder, where that can be written to; what was measured is shown in any case."""
-    from regard.cli.display import say
-    from regard.errors import RunError
-
-    try:
-        run.save_finding(name, found)
-    except RunError:
-        say(f"{run.folder}: what was measured cannot be kept there")
-
-
-def bench_of(run: "Run", sentences: int, how: "How") -> "Bench":
-    from itertools import islice
-
-    from regard.errors import RequestError
-    from regard.evaluate.ablation import Bench
-    from regard.inspect.heads import heads_of
-    from regard.tasks.translation.held_out import held_out_pairs
-    from regard.tasks.translation.pairs import bounds, fitting
-
-    recipe, tokenizers = run.recipe_for("translation"), run.tokenizers()
-    model = run.model(tokenizers)
-    if not heads_of(model):
-        raise RequestError(f"{run.folder}: this model has no attention, so no heads to switch off")
-    pairs = fitting(held_out_pairs(recipe), tokenizers, bounds(recipe))
-    return Bench(model, tokenizers, list(islice(pairs, sentences)), how)
-
-
-def each_head(bench: "Bench", sentences: int) -> "Importance":
-    from regard.cli.display import progress_bar
-    from regard.evaluate.ablation import Importance
-    from regard.inspect.heads import heads_of
-
-    everything = heads_of(bench.model)
-    found = []
-    with progress_bar("heads switched off", len(everything)) as bar:
-        whole, likely = bench.bleu(), bench.log_probability()
-        for head in everything:
-            found.append(bench.without(head))
-            bar.advance(bar.task_ids[0])
-    return Importance(sentences, bench.how, whole, likely, found)
-
-
-def with_curve(bench: "Bench", found: "Importance") -> "Importance":
-    from regard.cli.display import progress_bar
-    from regard.evaluate.ablation import greedy_curve
-
-    points = []
-    with progress_bar("heads removed", len(found.heads)) as bar:
-        for point in greedy_curve(bench):
-            points.append(point)
-            bar.update(bar.task_ids[0], completed=len(found.heads) - point.kept)
-    return replace(found, curve=points)

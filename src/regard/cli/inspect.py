@@ -1,9 +1,8 @@
 """regard inspect: measurements of what goes on inside trained models."""
 
 import json
-from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
@@ -70,11 +69,13 @@ def measure(folder: Path, sentences: int) -> "GradientFlow":
     from regard.inspect.gradients import GradientFlow, state_gradients
     from regard.run import Run
     from regard.tasks.translation.held_out import held_out_batches
+    from regard.tasks.translation.recipe import recipe_of
+    from regard.weights import load_model
 
     run = Run.open(folder)
-    if (kind := run.recipe_for("translation").model.kind) != "recurrent":
+    if (kind := recipe_of(run).model.kind) != "recurrent":
         raise RequestError(f"{folder}: a {kind} has no recurrent states; name recurrent runs")
-    model = run.model(run.tokenizers())
+    model: Any = load_model(run)
     batches = list(held_out_batches(run, sentences))
     flow = GradientFlow()
     with progress_bar(f"measuring {folder}", len(batches)) as bar:
@@ -110,25 +111,11 @@ def alignment(
     from dataclasses import asdict
 
     from regard.cli.checks import check_sentences
-    from regard.cli.display import results, say
-    from regard.cli.heads import keep
-    from regard.errors import RequestError, RunError
-    from regard.run import Run
-    from regard.tasks.translation.alignment import find_aligners
-    from regard.tasks.translation.held_out import held_out_pairs
-    from regard.training import card
+    from regard.cli.display import SCREEN, results, say
+    from regard.tasks.translation.alignment import rank_aligners
 
     check_sentences(sentences)
-    opened = Run.open(run)
-    recipe, tokenizers = opened.recipe_for("translation"), opened.tokenizers()
-    model = opened.model(tokenizers)
-    say("Aligning words by IBM Model 1, then by every head …")
-    found = find_aligners(recipe, model, tokenizers, held_out_pairs(recipe), sentences)
-    if found is None:
-        raise RequestError(f"{run}: this model attends to no source; train one that does")
-    keep(opened, "alignment", asdict(found))
-    with suppress(RunError):
-        card.name_aligners(opened, found)
+    found = rank_aligners(run, sentences, SCREEN)
     if as_json:
         results(json.dumps(asdict(found), indent=2))
         return
@@ -170,12 +157,13 @@ def positions(
     from regard.inspect.figures import save_positions, terminal_heat
     from regard.inspect.positions import position_table
     from regard.run import Run
+    from regard.weights import load_model
 
     if not 1 <= length <= 2000:
         raise RequestError(f"--length {length}: choose from 1 to 2000 positions")
     check_picture(picture)
-    opened = Run.open(run)
-    found = position_table(opened.model(opened.tokenizers()), length)
+    model: Any = load_model(Run.open(run))
+    found = position_table(model, length)
     if as_json:
         results(json.dumps(asdict(found)))
     else:

@@ -11,9 +11,9 @@ from cyclopts import Parameter
 if TYPE_CHECKING:
     from regard.planning.fleet import Fleet
     from regard.planning.plan import Plan
+    from regard.planning.task_planning import DataFacts
     from regard.recipe import Recipe
     from regard.run import Run
-    from regard.tasks.measuring import Found
 
 
 def plan(
@@ -37,28 +37,25 @@ def plan(
     as_json
         One object with everything.
     """
-    from regard.cli.display import results, say
+    from regard.cli.display import SCREEN, results, say
     from regard.machine.cores import busy_cores
     from regard.planning.fleet import find_fleet
-    from regard.planning.plan import make_plan
+    from regard.planning.plan import make_plan, planning_of
     from regard.recipe import read
     from regard.run import Run
-    from regard.tasks.measuring import look
     from regard.training.initialise import with_model_of
     from regard.training.team import worthwhile
 
     path, home = located(recipe)
     out = Path("runs", f"{home.folder.resolve().name}-again" if home else path.stem)
     chosen = with_model_of(read(path, settings), home or Run(out))
-    if sum(file.stat().st_size for file in chosen.data.paths("train") if file.exists()) > 1e8:
-        say("Reading the data …")
-    found = look(chosen, home)
+    found = planning_of(chosen).facts(chosen, home, SCREEN)
     fleet = find_fleet(device, worthwhile(chosen.train))
     if not fleet.device.is_card and (taken := busy_cores()) > 0.3:
         say(f"Other programs take {taken:.1f} cores; on a quiet machine the figures are better.")
-    best = make_plan(chosen, fleet, chosen.train.parallel, found.sizes)
+    best = make_plan(chosen, fleet, found.sizes, chosen.train.parallel)
     if not best.fits and fleet.size > 1:
-        best = make_plan(chosen, fleet, "fsdp", found.sizes)
+        best = make_plan(chosen, fleet, found.sizes, "fsdp")
     learned = chosen.train.steps * best.tokens_per_update
     passes = learned / found.tokens if found.tokens else None
     command = command_line(path, out, best, chosen, settings)
@@ -78,22 +75,25 @@ def located(given: Path) -> "tuple[Path, Run | None]":
         home = Run.open(given)
         return home.recipe_path, home
     home = Run(given.parent)
-    started = given.name == home.recipe_path.name and home.has_tokenizers()
+    started = given.name == home.recipe_path.name and home.is_started()
     return given, home if started else None
 
 
 def lines(
-    plan: "Plan", recipe: "Recipe", found: "Found", passes: float | None, command: str
+    plan: "Plan", recipe: "Recipe", found: "DataFacts", passes: float | None, command: str
 ) -> list[tuple[str, str]]:
     from regard.cli.display import duration
+    from regard.planning.plan import planning_of
 
     fleet, memory, train = plan.fleet, plan.memory, recipe.train
+    planning = planning_of(recipe)
     member = "device" if fleet.device.is_card else "process"
     each, on_each = (f" a {member}", f" for each {member}") if fleet.size > 1 else ("", "")
     room = "fits into" if plan.fits else "does not fit into"
     update = (
         f"{plan.tokens_per_update:,.0f} tokens, {amount(plan.flops_per_update, 'FLOP')}; "
-        f"{plan.share.batches} × {batch(plan, recipe)}{on_each}{remark(recipe)}"
+        f"{plan.share.batches} × {planning.batch(recipe, plan.share.batch_tokens)}{on_each}"
+        f"{planning.remark(recipe)}"
     )
     held = (
         f"{in_bytes(memory.total)}{each}, {room} {in_bytes(fleet.device.memory)}: weights "
@@ -121,52 +121,26 @@ def lines(
     return [*shown, ("run", command)]
 
 
-def model(plan: "Plan", recipe: "Recipe", found: "Found") -> str:
+def model(plan: "Plan", recipe: "Recipe", found: "DataFacts") -> str:
     """How large it is: at the most, where the vocabulary is yet to be learned."""
-    from regard.recipe import LABELLING
+    from regard.planning.plan import planning_of
 
     up_to = "" if found.vocabulary_known else "up to "
     text = f"{up_to}{plan.parameters:,} parameters, {up_to}{plan.sizes.inputs:,} pieces"
-    if recipe.task in LABELLING:
+    if planning_of(recipe).has_labels:
         text += f", {plan.sizes.outputs:,} labels" + " (a guess)" * (not found.labels_known)
     return text
 
 
-def batch(plan: "Plan", recipe: "Recipe") -> str:
-    """What one device reads at a time."""
-    from regard.recipe import RUNNING_TEXT
-    from regard.work import windows_of
+def data(recipe: "Recipe", found: "DataFacts", passes: float | None) -> str:
+    from regard.planning.plan import planning_of
 
-    if recipe.task == "translation":
-        return f"{plan.share.batch_tokens:,.0f} tokens a side"
-    if recipe.task not in RUNNING_TEXT:
-        return f"{plan.share.batch_tokens:,.0f} tokens"
-    windows = windows_of(recipe)
-    rows = windows.rows * plan.share.batch_tokens / recipe.train.batch_tokens
-    count = f"{rows:,.0f}" if rows == int(rows) else f"{rows:,.1f}"
-    return f"{count} windows of {windows.context:,} tokens"
-
-
-def remark(recipe: "Recipe") -> str:
-    from regard.recipe import LABELLING
-    from regard.work import windows_of
-
-    if recipe.task in LABELLING:
-        return ", padding included"
-    if recipe.task == "masked-language-model":
-        return f", {windows_of(recipe).predicted} hidden in each window"
-    return ""
-
-
-def data(recipe: "Recipe", found: "Found", passes: float | None) -> str:
-    from regard.recipe import RUNNING_TEXT
-
-    what = {"translation": "pairs", "classification": "texts", "tagging": "sentences"}
+    planning = planning_of(recipe)
     if passes:
-        return f"about {passes:.1f} passes over the {what.get(recipe.task, 'text')}"
-    if recipe.task in RUNNING_TEXT:
+        return f"about {passes:.1f} passes over the {planning.examples}"
+    if not planning.has_lengths:
         return "not on this machine"
-    kind = "texts" if recipe.task == "classification" else "sentences"
+    kind = planning.examples if planning.has_labels else "sentences"
     return f"not on this machine; {kind} are taken as {found.sizes.sentence:.0f} pieces long"
 
 
@@ -189,8 +163,8 @@ def advice(plan: "Plan", recipe: "Recipe") -> list[str]:
     return []
 
 
-def dealt(recipe: "Recipe", accumulate: int) -> str:
-    """Settings for an update of as many tokens, in so many batches."""
+def dealt(recipe: Any, accumulate: int) -> str:
+    """Settings for an update of as many tokens, in this many batches."""
     tokens = recipe.train.batch_tokens * recipe.train.accumulate // accumulate
     return f"--set train.accumulate={accumulate} --set train.batch_tokens={tokens}"
 
@@ -232,7 +206,7 @@ def launcher(fleet: "Fleet") -> str:
     return f"torchrun {nodes}--nproc-per-node {fleet.per_node} -m regard"
 
 
-def facts(plan: "Plan", found: "Found", passes: float | None, command: str) -> dict[str, Any]:
+def facts(plan: "Plan", found: "DataFacts", passes: float | None, command: str) -> dict[str, Any]:
     return {
         **asdict(plan),
         "vocabulary_known": found.vocabulary_known,

@@ -8,64 +8,70 @@ from cyclopts import Parameter
 
 if TYPE_CHECKING:
     from regard.recipe import Recipe
+    from regard.run import Run
 
 
-def show(what: Path, /, *, as_json: Annotated[bool, Parameter(name="--json")] = False) -> None:
+def show(
+    what: Path | None = None,
+    /,
+    *,
+    settings: str | None = None,
+    as_json: Annotated[bool, Parameter(name="--json")] = False,
+) -> None:
     """Sizes, parameters, scores and provenance of a run folder or a recipe.
 
     Parameters
     ----------
     what
         A run folder or a recipe file.
+    settings
+        A task, such as classification: show every setting of its recipes instead.
     as_json
         One object with everything.
     """
-    from regard.cli.display import results
+    from regard.errors import RequestError
     from regard.recipe import read
     from regard.run import Run
 
-    if what.is_dir() or what.suffix != ".toml":
-        run = Run.open(what)
-        recipe, info = run.recipe(), run.info()
-        vocabulary = len(run.tokenizers().target) if run.has_tokenizers() else None
-        labels = run.labels() if run.labels_path.exists() else []
-        steps = [int(path.stem.partition("-")[2]) for path in run.checkpoints()]
-    else:
-        recipe, info, vocabulary, labels, steps = read(what), {}, None, [], []
-    facts = gather(recipe, info, vocabulary, labels, steps)
+    if (what is None) == (settings is None):
+        raise RequestError("name a run folder or a recipe file, or a task with --settings TASK")
+    if settings is not None:
+        show_settings(settings, as_json)
+        return
+    assert what is not None  # checked above
+    run = Run.open(what) if what.is_dir() or what.suffix != ".toml" else None
+    facts = gather(run.recipe() if run else read(what), run)
+    show_facts(str(what), facts, as_json)
+
+
+def show_facts(title: str, facts: dict[str, Any], as_json: bool) -> None:
+    from regard.cli.display import results
+
     if as_json:
         results(json.dumps(facts, indent=2, ensure_ascii=False))
         return
-    results(str(what))
+    results(title)
     for name, value in facts.items():
         if name != "recipe" and value not in (None, [], {}):
             results(f"  {name:<14}{line(value)}")
 
 
-def gather(
-    recipe: "Recipe",
-    info: dict[str, Any],
-    vocabulary: int | None,
-    labels: list[str],
-    steps: list[int],
-) -> dict[str, Any]:
+def gather(recipe: "Recipe", run: "Run | None") -> dict[str, Any]:
+    from regard import tasks
+    from regard.training.card import summary
     from regard.weights import num_parameters
 
-    data = recipe.data
-    head = recipe.labels_with
-    size = vocabulary or recipe.tokenizer.vocabulary_size
+    described = tasks.task(recipe.task).describe(recipe, run)
+    sizes = described.sizes
+    info = run.info() if run else {}
+    checkpoints = run.checkpoints() if run else []
     return {
         "task": recipe.task,
-        "languages": info.get("languages") or data.languages,
-        "data": data.builtin or data.imported or [str(path) for path in data.paths("train")],
-        "model": recipe.model.summary(),
-        "vocabulary": f"{'imported' if data.imported else recipe.tokenizer.kind}, "
-        + (f"{size:,} pieces" if vocabulary else f"up to {size:,} pieces")
-        + sides(recipe),
-        "labels": labels,
-        "parameters": num_parameters(recipe, size, max(2, len(labels)) if head else size),
+        **described.facts,
+        "model": summary(recipe),
+        "parameters": num_parameters(recipe, sizes) if sizes else info.get("parameters"),
         "updates": f"{info['step']:,}" if info else f"up to {recipe.train.steps:,}",
-        "checkpoints": steps,
+        "checkpoints": [int(path.stem.partition("-")[2]) for path in checkpoints],
         "training": f"{info['seconds'] / 60:.1f} min on {info['machine']}"
         if "seconds" in info
         else None,
@@ -75,10 +81,24 @@ def gather(
     }
 
 
-def sides(recipe: "Recipe") -> str:
-    if recipe.task != "translation":
-        return ""
-    return ", joint" if recipe.tokenizer.joint else " a side"
+def show_settings(name: str, as_json: bool) -> None:
+    from dataclasses import asdict
+
+    from rich.console import Console
+    from rich.table import Table
+
+    from regard import tasks
+    from regard.cli.display import results
+    from regard.recipe_settings import settings_of
+
+    found = settings_of(tasks.task(name).recipe)
+    if as_json:
+        results(json.dumps([asdict(each) for each in found], indent=2, ensure_ascii=False))
+        return
+    table = Table("setting", "default", "what it does", box=None, pad_edge=False)
+    for each in found:
+        table.add_row(each.shown_name, each.shown_default, each.shown_description)
+    Console(highlight=False, markup=False).print(table)
 
 
 def line(value: Any) -> str:

@@ -1,61 +1,48 @@
 """regard train: from data, or from a recipe, to a run folder."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import field, make_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from regard import tasks
+
 if TYPE_CHECKING:
     from regard.recipe import Recipe
-    from regard.tasks.translation.sizes import Preset
+    from regard.tasks.task import DataFlags
 
-Files = Annotated[tuple[Path, ...], Parameter(consume_multiple=True)]
+Files = tuple[Path, ...]
 
 
-@dataclass
-class DataFlags:
-    """What to learn from, where no recipe says it; one of the first four.
+def flags_by_name() -> dict[str, str]:
+    return {entry.flag: entry.flag_help for entry in tasks.TASKS.values() if entry.flag_help}
 
-    Parameters
-    ----------
-    pairs
-        Sentences and their translations: two files with a sentence a line, or one .tsv or .jsonl.
-    text
-        Running text for a language model: plain text, or the texts of a .jsonl or .tsv.
-    labelled
-        Texts and their labels for a classifier: a .tsv of label, tab, text, or a .jsonl.
-    tagged
-        Sentences whose words have labels for a tagger: CoNLL columns, or CoNLL-U.
-    valid
-        The same for validation; without it a share of the data is held out.
-    languages
-        With --pairs: two language codes, where the file names do not tell them.
-    """
 
-    pairs: Files = ()
-    text: Files = ()
-    labelled: Files = ()
-    tagged: Files = ()
-    valid: Files = ()
-    languages: tuple[str, str] | None = None
+def flags_of_tasks() -> Any:
+    """A flag for the data of each task, as the list of tasks has them."""
+    helps = flags_by_name()
+    helps["valid"] = "The same for validation; without it a share of the data is held out."
+    files = [
+        (flag, Annotated[Files, Parameter(consume_multiple=True, help=text)], field(default=()))
+        for flag, text in helps.items()
+    ]
+    languages = Annotated[
+        tuple[str, str] | None,
+        Parameter(help="With --pairs: two language codes, where the file names do not show them."),
+    ]
+    return make_dataclass("GivenData", [*files, ("languages", languages, field(default=None))])
 
-    def given(self) -> list[tuple[str, tuple[Path, ...]]]:
-        """The tasks that files are given for, and their files."""
-        found = {
-            "translation": self.pairs,
-            "language-model": self.text,
-            "classification": self.labelled,
-            "tagging": self.tagged,
-        }
-        return [(task, files) for task, files in found.items() if files]
+
+GivenData = flags_of_tasks()
 
 
 def train(
     recipe: Path | None = None,
     /,
     *,
-    data: Annotated[DataFlags | None, Parameter(name="*")] = None,
+    data: Annotated[GivenData | None, Parameter(name="*")] = None,
     task: str | None = None,
     from_run: Annotated[Path | None, Parameter(name="--from")] = None,
     out: Path | None = None,
@@ -72,7 +59,7 @@ def train(
     task
         With --text: masked-language-model, if it is not to be a language model.
     from_run
-        A finished run to begin from, such as a masked language model for a classifier.
+        A finished run to start from, such as a masked language model for a classifier.
     out
         The run folder; by default runs/ and the name of the recipe, the languages or the task.
     preset
@@ -89,88 +76,89 @@ def train(
         settings = (*settings, f"train.from_run={from_run}")
     if processes is not None:
         settings = (*settings, f"train.processes={processes}")
-    chosen, out = choose(recipe, data or DataFlags(), task, out, settings, preset)
+    given: dict[str, Any] = {} if data is None else vars(data)
+    chosen, out = choose(recipe, given, task, out, settings, preset)
     show_training(training_run(chosen, out), out)
 
 
 def choose(
     path: Path | None,
-    flags: DataFlags,
+    given: Mapping[str, Any],
     task: str | None,
     out: Path | None,
     settings: tuple[str, ...],
-    preset: "Preset | None" = None,
+    preset: str | None = None,
 ) -> tuple["Recipe", Path]:
     """The recipe and the folder that the command line asks for."""
     from regard.errors import RecipeError
     from regard.recipe import override, read
+    from regard.tasks.task import DataFlags
 
-    given = flags.given()
-    if (path is None) == (not given) or len(given) > 1:
+    valid, languages = given.get("valid", ()), given.get("languages")
+    flags = [flag for flag in given if flag not in ("valid", "languages") and given[flag]]
+    if (path is None) == (not flags) or len(flags) > 1:
+        known = [
+            f"--{each}" for each in dict.fromkeys(e.flag for e in tasks.TASKS.values()) if each
+        ]
         raise RecipeError(
-            "give either a recipe file or --pairs, --text, --labelled or --tagged; "
+            f"give either a recipe file or {', '.join(known[:-1])} or {known[-1]}; "
             "see `regard train --help`"
         )
     if path is not None:
-        if flags.valid or flags.languages or task or preset:
+        if valid or languages or task or preset:
             raise RecipeError(
                 "--valid, --languages, --task and --preset belong to data on the command line; "
                 "with a recipe, use --set data.valid=…"
             )
         return read(path, settings), out or Path("runs", path.stem)
-    wanted = task_of(given[0][0], task or override({}, settings).get("task"))
-    if wanted != "translation":
-        refuse_flags_of_pairs(wanted, flags, preset)
-    data, name = data_of(wanted, given[0][1], flags)
+    entry = task_for(flags[0], task or override({}, settings).get("task"))
+    refuse_unused(entry, {"preset": preset, "languages": " ".join(languages or ())})
+    data, name = section_of(entry, DataFlags(given[flags[0]], valid, languages))
     out = out or Path("runs", name)
     if (out / "recipe.toml").exists():
-        return begun(wanted, data, out, settings), out
-    return suggested(wanted, data, settings, preset), out
+        return started(entry.name, data, out, settings), out
+    return suggested(entry.name, data, settings, preset), out
 
 
-def task_of(found: str, asked: str | None) -> str:
+def task_for(flag: str, asked: str | None) -> tasks.Entry:
+    """The task that learns from such data: the first in the list, or the one that is asked for."""
     from regard.errors import RecipeError
 
-    if asked in (None, found):
-        return found
-    if found == "language-model" and asked == "masked-language-model":
-        return asked
-    raise RecipeError(f"--task {asked}: does not fit the data, which is for {found}")
+    fitting = [entry for entry in tasks.TASKS.values() if entry.flag == flag]
+    if asked is None:
+        return fitting[0]
+    found = next((entry for entry in fitting if entry.name == asked), None)
+    if found is None:
+        raise RecipeError(f"--task {asked}: does not fit the data, which is for {fitting[0].name}")
+    return found
 
 
-def refuse_flags_of_pairs(task: str, flags: DataFlags, preset: "Preset | None") -> None:
+def refuse_unused(entry: tasks.Entry, options: Mapping[str, str | None]) -> None:
     from regard.errors import RecipeError
 
-    codes = " ".join(flags.languages or ())
-    for flag, given in (("--preset", preset), ("--languages", codes)):
-        if given:
-            raise RecipeError(f"{flag} {given}: belongs to --pairs; leave it out for {task}")
+    for name, value in options.items():
+        if value and name not in entry.options:
+            flag = next(each.flag for each in tasks.TASKS.values() if name in each.options)
+            raise RecipeError(
+                f"--{name} {value}: belongs to --{flag}; leave it out for {entry.name}"
+            )
 
 
-def data_of(task: str, files: tuple[Path, ...], flags: DataFlags) -> tuple[dict[str, Any], str]:
+def section_of(entry: tasks.Entry, flags: "DataFlags") -> tuple[dict[str, Any], str]:
     """The [data] section, and a name for the run."""
-    from regard.data.corpus import language_codes
-
-    data: dict[str, Any] = {
-        "train": [str(file) for file in files],
-        "valid": [str(file) for file in flags.valid],
-    }
-    if task != "translation":
-        return data, task
-    codes = flags.languages or language_codes(files)
-    if codes:
-        data["languages"] = list(codes)
-    return data, "-".join(codes) if codes else "translator"
+    make = tasks.task(entry.name).data_section
+    return (flags.files(), entry.name) if make is None else make(flags)
 
 
-def begun(task: str, data: dict[str, Any], out: Path, settings: tuple[str, ...]) -> "Recipe":
-    """The recipe of a run that is in the folder: its sizes were chosen when it began, and only what
-    the person types may differ.
+def started(task: str, data: dict[str, Any], out: Path, settings: tuple[str, ...]) -> "Recipe":
+    """The recipe of the run in the folder: its sizes were chosen when it started, and only what the
+    person types may differ.
     """
     from regard.errors import RunError
-    from regard.recipe import override, parse, read
+    from regard.recipe import override, parse
+    from regard.run import Run
 
-    recipe = read(out / "recipe.toml")
+    recipe = Run(out).recipe()
     if recipe.task != task:
         raise RunError(f"{out}: holds a run for {recipe.task}, not {task}; choose another --out")
     values = recipe.model_dump(mode="json", exclude_none=True)
@@ -179,28 +167,28 @@ def begun(task: str, data: dict[str, Any], out: Path, settings: tuple[str, ...])
 
 
 def suggested(
-    task: str, data: dict[str, Any], settings: tuple[str, ...], preset: "Preset | None"
+    name: str, data: dict[str, Any], settings: tuple[str, ...], preset: str | None
 ) -> "Recipe":
     from regard.cli.display import say
     from regard.errors import RecipeError
     from regard.recipe import override, parse
     from regard.tasks.suggestions import still_true, suggest_from
-    from regard.tasks.translation.sizes import suggest
 
+    task = tasks.task(name)
     # What is asked for may change how the data is read, and which sizes fit.
     asked = override({"data": data, "model": {}, "train": {}}, settings)
-    for name, section in asked.items():
-        if name in ("data", "model", "train") and not isinstance(section, dict):
+    for section, values in asked.items():
+        if section in ("data", "model", "train") and not isinstance(values, dict):
             raise RecipeError(
-                f"--set {name}={section}: {name} is a section; name one of its keys as well"
+                f"--set {section}={values}: {section} is a section; name one of its keys as well"
             )
     if from_run := asked["train"].get("from_run"):
         if preset:
             raise RecipeError(f"--preset {preset}: --from takes the run's own shape; leave one out")
-        values, reasons = suggest_from(from_run, asked["data"], task)
+        found = suggest_from(task, from_run, asked["data"])
     else:
-        values, reasons = suggest(asked["data"], task, preset or "standard", asked["model"])
-    recipe = parse(override({"task": task, **values}, settings), "command line")
-    for reason in still_true(reasons, override({}, settings)):
+        found = task.suggest(asked["data"], asked["model"], preset or "standard")
+    recipe = parse(override({"task": name, **found.values}, settings), "command line")
+    for reason in still_true(found.reasons, override({}, settings)):
         say(f"  {reason}")
     return recipe

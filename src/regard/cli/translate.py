@@ -116,7 +116,7 @@ def translate(
     # A bar only where it stands alone: not between the results on the same screen.
     aside = not texts and not sys.stdout.isatty()
     with (
-        switched(translator, run, heads),
+        switched(translator, heads),
         progress_bar("translated", None) if aside else nullcontext() as bar,
     ):
         for chunk in chunks(texts or lines(), 1 if live else LINES_AT_ONCE):

@@ -105,11 +105,11 @@ def compare(
 
 def facts(run: Run) -> dict[str, Any]:
     recipe, info = run.recipe(), run.info()
-    vocabularies = map(len, run.tokenizers())
+    source, target = map(len, run.tokenizers())
     return {
         "folder": str(run.folder),
         "model": recipe.model.summary(),
-        "parameters": num_parameters(recipe, *vocabularies),
+        "parameters": num_parameters(recipe, {"inputs": source, "outputs": target}),
         "updates": info.get("step"),
         "training_seconds": info.get("seconds"),
         "training_tokens": info.get("tokens"),

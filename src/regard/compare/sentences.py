@@ -7,10 +7,9 @@ from pathlib import Path
 from regard.data import phrasebook
 from regard.data.corpus import Pair, read_pairs
 from regard.errors import DataError, RequestError
-from regard.recipe import Recipe
 from regard.run import Run
 from regard.tasks.translation.held_out import held_out_pairs
-from regard.tasks.translation.pairs import languages
+from regard.tasks.translation.recipe import TranslationRecipe, recipe_of
 
 
 @dataclass(frozen=True)
@@ -38,8 +37,8 @@ def common_test_set(runs: Sequence[Run], source: Path | None, reference: Path | 
     """The sentences of the files or, without files, those that all runs held out: the test part of
     the built-in corpus, or the validation pairs.
     """
-    first, recipe = runs[0], runs[0].recipe()
-    codes = languages(recipe.data)
+    first, recipe = runs[0], recipe_of(runs[0])
+    codes = recipe.data.codes()
     for run in runs[1:]:
         check_languages(first, run)
     if source is not None and reference is not None:
@@ -50,7 +49,7 @@ def common_test_set(runs: Sequence[Run], source: Path | None, reference: Path | 
             "or neither"
         )
     for run in runs[1:]:
-        if held_out_by(run.recipe()) != held_out_by(recipe):
+        if held_out_by(recipe_of(run)) != held_out_by(recipe):
             raise RequestError(
                 f"{run.folder}: learned from other pairs than {first.folder}, which may include "
                 "what that held out; give --source and --reference, sentences new to both"
@@ -73,7 +72,7 @@ def _test_set(
 
 def check_languages(first: Run, other: Run) -> None:
     """Refuse runs of different languages. A run whose languages are unknown is accepted."""
-    one, two = languages(first.recipe().data), languages(other.recipe().data)
+    one, two = recipe_of(first).data.codes(), recipe_of(other).data.codes()
     if one and two and one != two:
         raise RequestError(
             f"{other.folder}: translates {two[0]} → {two[1]}, but {first.folder} "
@@ -81,7 +80,7 @@ def check_languages(first: Run, other: Run) -> None:
         )
 
 
-def held_out_by(recipe: Recipe) -> object:
+def held_out_by(recipe: TranslationRecipe) -> object:
     """What decides which pairs a run does not learn from."""
     data = recipe.data
     if data.builtin:

@@ -281,7 +281,7 @@ def graphics_cards() -> int:
 def fingerprint(run: Run) -> str:
     """Changes with everything a conversion comes from."""
     tokenizers = sorted(run.folder.glob("*tokenizer.json"))
-    found = run.fingerprint(run.recipe_path, *tokenizers)
+    found = run.fingerprint(run.recipe_path, *tokenizers, layout=f"layout {LAYOUT}")
     if not found:
         raise FileNotFoundError(run.model_path)
-    return f"{LAYOUT}-{found}"
+    return found

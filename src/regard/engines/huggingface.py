@@ -16,6 +16,7 @@ from safetensors import SafetensorError
 from safetensors.torch import save_file
 from torch import Tensor
 
+from regard import tasks
 from regard.engines import settings as theirs
 from regard.engines.renaming import stream_order, to_ours, to_theirs
 from regard.engines.saved import optional_json, read_json, read_weights, tidied
@@ -26,14 +27,10 @@ from regard.files import UMASK, new_folder
 from regard.recipe import Recipe, parse
 from regard.run import Run
 from regard.text.tokenizer import Tokenizers
-from regard.weights import weights
+from regard.weights import load_model, save_model, weights
 
-TASKS = {
-    "marian": "translation",
-    "pegasus": "translation",
-    "gpt2": "language-model",
-    "bert": "masked-language-model",
-}
+# Families of encoder-decoders, which read one language and write another.
+PAIRED = ("marian", "pegasus")
 
 
 def export_run(folder: Path, out: Path) -> None:
@@ -43,13 +40,14 @@ def export_run(folder: Path, out: Path) -> None:
     """
     run = Run.open(folder)
     recipe, tokenizers = run.recipe(), run.tokenizers()
-    if recipe.task not in TASKS.values():
+    if not tasks.entry(recipe.task).families:
+        exported = [entry.name for entry in tasks.TASKS.values() if entry.families]
         raise RequestError(
             f"{folder}: a run for {recipe.task} has no place at Hugging Face; "
-            f"{', '.join(dict.fromkeys(TASKS.values()))} have"
+            f"{', '.join(exported)} have"
         )
     config = configuration(recipe, tokenizers)
-    model = run.network(len(tokenizers.source), len(tokenizers.target))
+    model = load_model(run)
     tensors = {
         name: tensor.contiguous()
         for name, tensor in to_theirs(recipe.model, weights(model)).items()
@@ -98,7 +96,7 @@ def configuration(recipe: Recipe, tokenizers: Tokenizers) -> dict[str, Any]:
     )
 
 
-def generation(recipe: Recipe, tokenizers: Tokenizers) -> dict[str, Any]:
+def generation(recipe: Any, tokenizers: Tokenizers) -> dict[str, Any]:
     """The contents of generation_config.json: search as the run does."""
     specials = tokenizers.target.specials
     shared = {"pad_token_id": specials.pad, "eos_token_id": specials.end}
@@ -133,11 +131,12 @@ Exported by regard {version("regard")} from the run {run} for {recipe.task}:
 def import_run(folder: Path, out: Path) -> Recipe:
     """Make a run from what transformers saved in `folder`."""
     config = read_json(folder / "config.json")
-    family = config.get("model_type")
-    if family not in TASKS:
+    family = str(config.get("model_type"))
+    task = tasks.for_family(family)
+    if task is None:
+        known = [each for entry in tasks.TASKS.values() for each in entry.families]
         raise RequestError(
-            f"{folder}: a model of type {str(family)[:40]!r} cannot be imported, "
-            f"only {', '.join(TASKS)}"
+            f"{folder}: a model of type {family[:40]!r} cannot be imported, only {', '.join(known)}"
         )
     settings = Settings(config, folder / "config.json")
     tensors = tidied(read_weights(folder), config, folder / "model.safetensors")
@@ -149,25 +148,27 @@ def import_run(folder: Path, out: Path) -> Recipe:
         case _:
             model = theirs.from_bert(settings, tensors)
     tokenizers = read_tokenizers(folder, settings, family)
-    recipe = parse(
-        {
-            "task": TASKS[family],
-            "data": {"imported": str(folder), **reading(folder, settings, model)},
+    values: dict[str, Any] = {
+        "task": task.name,
+        "data": {"imported": str(folder), "context": model.get("max_positions")},
+        "model": model,
+    }
+    if family in PAIRED:
+        values |= {
+            "data": {"imported": str(folder), **reading(folder, settings)},
             "tokenizer": {"joint": tokenizers.joint},
-            "model": model,
             "decode": searching(folder, settings),
-        },
-        str(folder / "config.json"),
-    )
+        }
+    recipe = parse(values, str(folder / "config.json"))
     ours = to_ours(recipe.model, tensors, folder / "model.safetensors")
     ours = with_known_pieces(ours, tokenizers, folder)
     with new_folder(out) as scratch:
         run = Run(scratch)
         run.save_recipe(recipe)
         run.save_tokenizers(tokenizers)
-        run.save_model(ours, step=0)
-        # Building the model refuses settings that do not fit together.
-        run.network(len(tokenizers.source), len(tokenizers.target))
+        sizes = {"inputs": len(tokenizers.source), "outputs": len(tokenizers.target)}
+        save_model(run, ours, step=0, sizes=sizes)
+        load_model(run)  # refuses what does not fit together
         parameters = sum(tensor.numel() for tensor in ours.values())
         facts = {"task": recipe.task, "imported_from": str(folder), "parameters": parameters}
         made_by = {"regard": version("regard"), "torch": torch.__version__}
@@ -177,10 +178,8 @@ def import_run(folder: Path, out: Path) -> Recipe:
     return recipe
 
 
-def reading(folder: Path, settings: Settings, model: Mapping[str, Any]) -> dict[str, Any]:
+def reading(folder: Path, settings: Settings) -> dict[str, Any]:
     """The [data] section: how much the model reads at a time, and its languages."""
-    if TASKS[settings.values["model_type"]] != "translation":
-        return {"context": model["max_positions"], "max_length": model["max_positions"]}
     limits: dict[str, Any] = {
         "max_length": min(512, settings.whole("max_position_embeddings", 1024))
     }

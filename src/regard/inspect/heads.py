@@ -3,11 +3,12 @@
 A head is called `cross.1.3`: the part of the model, the layer and the head, both counted from 0.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal
 
 import torch
 from torch import Tensor, nn
@@ -20,10 +21,11 @@ from regard.layers.state_attention import StateAttention
 if TYPE_CHECKING:
     from regard.models import Model
 
-Part = Literal["encoder", "decoder", "cross"]
+# Usual parts are "encoder", "decoder" and "cross"; another stack is called by its own name.
+Part = str
 How = Literal["zero", "mean", "uniform"]
 Attention = MultiHeadAttention | StateAttention
-PARTS: tuple[Part, ...] = get_args(Part)
+PARTS: tuple[Part, ...] = ("encoder", "decoder", "cross")
 
 
 @dataclass(frozen=True, order=True)
@@ -38,16 +40,24 @@ class Head:
 
 def attentions(model: nn.Module) -> dict[Part, list[Attention]]:
     """The attentions of each part, layer by layer. They are found by their type; self-attention
-    belongs to the part that is in its name, as in decoder.0.self_attention.
+    belongs to the part that is in its name, as in decoder.0.self_attention, or else to the stack
+    that it is in: `blocks` in blocks.0.attention.
     """
     found: dict[Part, list[Attention]] = {part: [] for part in PARTS}
     for name, module in model.named_modules():
         if isinstance(module, (CrossAttention, StateAttention)):
             found["cross"].append(module)
         elif isinstance(module, MultiHeadAttention):
-            part = next(each for each in PARTS if each in name.split("."))
-            found[part].append(module)
+            found.setdefault(part_of(name.split(".")), []).append(module)
     return found
+
+
+def part_of(path: Sequence[str]) -> Part:
+    """The part of a model that a module belongs to, by the words of its name."""
+    if usual := [each for each in PARTS if each in path]:
+        return usual[0]
+    numbers = [place for place, word in enumerate(path) if word.isdecimal()]
+    return path[max(0, numbers[0] - 1)] if numbers else path[0] or "model"
 
 
 def num_heads(attention: Attention) -> int:
@@ -91,7 +101,7 @@ def known_heads(heads: Sequence[Head]) -> list[str]:
     """The range of each part, for messages: encoder.0-1.0-3, cross.0-1.0-3."""
     return [
         f"{part}.0-{max(head.layer for head in own)}.0-{max(head.head for head in own)}"
-        for part in PARTS
+        for part in dict.fromkeys(head.part for head in heads)
         if (own := [head for head in heads if head.part == part])
     ]
 
@@ -157,7 +167,7 @@ def replacement(
 def head_means(model: "Model", batches: Iterable[Batch]) -> dict[Head, Tensor]:
     """The output of each head, averaged over all real positions, [d_k]."""
     sums: dict[Head, Tensor] = {}
-    counts: dict[Part, int] = dict.fromkeys(PARTS, 0)
+    counts: dict[Part, int] = defaultdict(int)
     for batch in batches:
         for part, layers in outputs_of_heads(model, batch).items():
             real = batch.source_mask if part == "encoder" else batch.label_mask

@@ -155,8 +155,8 @@ def deal(train: Any, devices: int) -> Share:
 def batch_seconds(
     config: Any, vocabulary: int, device: Device, flops: float, tokens: float
 ) -> float:
-    """Seconds forward and backward, with these target tokens, in the precision the device is best at: in
-    mixed precision the layers run in bfloat16 and the loss in float32.
+    """Seconds forward and backward, in the precision the device is best at: in mixed precision the
+    layers run in bfloat16 and the loss in float32. `tokens` are those of the target.
     """
     pace = CARD_PACE if device.is_card else CPU_PACE
     loss = loss_flops(config.d_model, vocabulary, tokens)

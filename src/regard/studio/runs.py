@@ -2,14 +2,16 @@
 
 import json
 import threading
-import tomllib
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from regard.errors import RegardError, RequestError, RunError
+from regard import tasks
+from regard.errors import RegardError, RequestError
+from regard.recipe_format import read_values
+from regard.run import Run
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -22,18 +24,6 @@ if TYPE_CHECKING:
 MODELS = 3
 # How much of the end of a log is read for its last samples.
 TAIL_BYTES = 1 << 18
-# What can be looked at of a run, by its task; the log of any.
-VIEWS = {
-    "translation": (
-        *("translate", "alignment", "heads", "numbers", "beam", "training", "positions"),
-        "compare",
-    ),
-    "language-model": ("text", "training"),
-    "masked-language-model": ("text", "training"),
-    "classification": ("text", "training"),
-    "tagging": ("text", "training"),
-}
-LOG_VIEWS = ("training",)
 SHOWN = (
     *("encoder_layers", "decoder_layers", "d_model", "d_ff", "num_heads", "positions"),
     *("cell", "attention"),
@@ -44,12 +34,8 @@ class OpenRun:
     """A run folder, its model loaded in a thread once somebody looks at it."""
 
     def __init__(self, folder: Path) -> None:
-        if not folder.is_dir():
-            raise RunError(f"{folder}: no such run folder; `regard train` makes one")
-        if not (folder / "recipe.toml").is_file():
-            raise RunError(f"{folder}: not a run folder (it has no recipe.toml)")
         self.folder = folder
-        self.task = str(read_recipe(folder / "recipe.toml").get("task", "translation"))
+        self.task = Run.open(folder).task_name()
         self.status = "waiting"
         self.problem = ""
         self._tried = -1
@@ -63,8 +49,9 @@ class OpenRun:
 
     def describe(self) -> dict[str, Any]:
         """What the files say, without PyTorch."""
-        recipe = read_recipe(self.folder / "recipe.toml")
-        info = read_json(self.folder / "run.json")
+        run = Run(self.folder)
+        recipe, info = read_values(run.recipe_path), read_json(run.info_path)
+        entry = tasks.TASKS.get(self.task, tasks.Entry(self.task, module=""))
         sizes = recipe.get("model", {})
         return {
             "name": self.folder.name,
@@ -72,7 +59,9 @@ class OpenRun:
             "status": self.status,
             "problem": self.problem,
             "task": self.task,
-            "views": list(VIEWS.get(self.task, LOG_VIEWS)),
+            "views": list(entry.views),
+            "title": entry.title,
+            "explanation": entry.explanation,
             "kind": sizes.get("kind", "transformer"),
             "model": {name: sizes[name] for name in SHOWN if name in sizes},
             "beam_size": recipe.get("decode", {}).get("beam_size", 5),
@@ -94,7 +83,7 @@ class OpenRun:
     def begin(self) -> None:
         """Load the model in a thread, once; again only when there are other weights."""
         with self._begun:
-            if self.task not in VIEWS:
+            if self.task not in tasks.TASKS:
                 self.status = "ready"  # a log needs no model
             if self.status not in ("waiting", "failed"):
                 return
@@ -134,7 +123,7 @@ class OpenRun:
 
     @contextmanager
     def translator(self, step: int = 0) -> "Iterator[Translator]":
-        if self.task != "translation":
+        if "translate" not in tasks.entry(self.task).views:
             raise RequestError(f"{self.folder}: this run does not translate; reload the page")
         with self.opened(step) as found:
             yield found
@@ -152,15 +141,14 @@ class OpenRun:
 
 
 def load(folder: Path, task: str, step: int) -> Any:
-    """The task of a run, with the weights of a step."""
-    found = load_task(folder, task)
+    """The object that answers with a run, with the weights of a step."""
+    found = tasks.task(task).load(folder, "cpu")
     if step:
-        from regard.run import Run
-        from regard.weights import load_weights
+        from regard.weights import load_checkpoint, load_weights
 
         run = Run.open(folder)
         path = run.checkpoint_path(step)
-        tensors, _ = run.load_checkpoint(path)
+        tensors, _ = load_checkpoint(run, path)
         # What a run validates is the moving average, where it keeps one.
         group = "average/" if any(name.startswith("average/") for name in tensors) else "weight/"
         kept = {
@@ -168,38 +156,8 @@ def load(folder: Path, task: str, step: int) -> Any:
             for name, tensor in tensors.items()
             if name.startswith(group)
         }
-        model = found.labels.model if hasattr(found, "labels") else found.model
-        load_weights(model, kept, path)
+        load_weights(found.model, kept, path)
     return found
-
-
-def load_task(folder: Path, task: str) -> Any:
-    match task:
-        case "language-model":
-            from regard.tasks.writer import Writer
-
-            return Writer.load(folder)
-        case "masked-language-model":
-            from regard.tasks.filler import Filler
-
-            return Filler.load(folder)
-        case "classification" | "tagging":
-            from regard.tasks.classification import Classifier
-            from regard.tasks.tagging import Tagger
-
-            return Classifier.load(folder) if task == "classification" else Tagger.load(folder)
-        case _:
-            from regard.tasks.translation.translator import Translator
-
-            return Translator.load(folder)
-
-
-def read_recipe(path: Path) -> dict[str, Any]:
-    """As plain data: the schema names models, and models need PyTorch."""
-    try:
-        return tomllib.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise RunError(f"{path}: cannot be read ({error})") from None
 
 
 def read_json(path: Path) -> dict[str, Any]:

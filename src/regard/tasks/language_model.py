@@ -273,6 +273,7 @@ TASK = Task(
     setup=setup,
     load=Writer.load,
     evaluate=evaluate,
+    test_files="data",
     metrics=(PERPLEXITY, BITS_PER_CHARACTER),
     describe=describe,
     commands=commands,

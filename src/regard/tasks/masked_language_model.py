@@ -221,6 +221,7 @@ TASK = Task(
     setup=setup,
     load=Filler.load,
     evaluate=evaluate,
+    test_files="data",
     metrics=(PERPLEXITY, ACCURACY, NEXT_SENTENCE_ACCURACY),
     describe=describe,
     commands=lambda recipe: (

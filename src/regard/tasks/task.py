@@ -165,6 +165,10 @@ class Task:
     load: Callable[[Path, str], Any]
 
     evaluate: Callable[[Run, Test], Evaluation] = no_evaluation
+    # The files that it is evaluated on: "data" that it must be given, "pairs" of sentences and
+    # references, or "" if it needs none.
+    test_files: str = ""
+    gives_labels: bool = False  # which an evaluation can write and draw
     metrics: tuple[Metric, ...] = ()
     describe: Callable[[Any, Run | None], Description] = lambda recipe, run: Description(
         f"A model for {recipe.task}", None

@@ -4,17 +4,22 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from regard.data.corpus import Pair
-from regard.errors import DataError
+from regard.errors import DataError, RequestError, RunError
 from regard.inspect.alignments import Aligners, Example, WordPair, score_heads, silver_links
 from regard.models import Model
+from regard.reporter import SILENT, Reporter
 from regard.run import Run
+from regard.tasks.translation.heads import keep
+from regard.tasks.translation.held_out import held_out_pairs
 from regard.tasks.translation.pairs import bounds, corpus, fitting
-from regard.tasks.translation.recipe import TranslationRecipe
+from regard.tasks.translation.recipe import TranslationRecipe, recipe_of
 from regard.text.tokenizer import Tokenizers
 from regard.training.card import replace_line
+from regard.weights import load_model
 
 SENTENCES = 100
 # What Model 1 learns from: a few seconds' worth.
@@ -49,10 +54,24 @@ def find_aligners(
     return Aligners(scores, len(learned), len(compared)) if scores else None
 
 
-def keep_aligners(run: Run, aligners: Aligners) -> None:
-    """Write them into the run, and into its card."""
-    run.save_finding("alignment", asdict(aligners))
-    replace_line(run, LINE, f"{LINE}{aligners.summary()}.")
+def rank_aligners(
+    run: Path | str, sentences: int = SENTENCES, reporter: Reporter = SILENT
+) -> Aligners:
+    """Rank the heads of a run by how well they align words, and keep the ranking in the run and its
+    card, where these can be written to.
+    """
+    opened = Run.open(run)
+    recipe = recipe_of(opened)
+    model: Any = load_model(opened)
+    reporter.say("Aligning words by IBM Model 1, then by every head …")
+    pairs = held_out_pairs(recipe)
+    found = find_aligners(recipe, model, opened.tokenizers(), pairs, sentences)
+    if found is None:
+        raise RequestError(f"{run}: this model attends to no source; train one that does")
+    keep(opened, "alignment", asdict(found), reporter)
+    with suppress(RunError):
+        replace_line(opened, LINE, f"{LINE}{found.summary()}.")
+    return found
 
 
 def after_training(run: Run, recipe: TranslationRecipe, model: Any, held_out: Any) -> list[str]:

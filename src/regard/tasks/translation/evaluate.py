@@ -1,15 +1,14 @@
 """How good a translator is on a test set."""
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, replace
 from typing import Any, cast
 
 from regard.data import phrasebook
 from regard.data.corpus import read_pairs
 from regard.engines import EngineName
-from regard.errors import DataError, RequestError
+from regard.errors import DataError
 from regard.evaluate.scores import corpus_scores
 from regard.reporter import SILENT, Reporter
 from regard.run import Run
@@ -17,8 +16,6 @@ from regard.tasks.task import Evaluation, ScoreLine, SearchOptions, Test
 from regard.tasks.translation.translator import Translator
 
 SENTENCES_AT_ONCE = 1000
-# Validation sentences over which a head's output is averaged.
-SENTENCES_FOR_MEANS = 64
 
 
 def evaluate(run: Run, test: Test) -> Evaluation:
@@ -32,7 +29,7 @@ def evaluate(run: Run, test: Test) -> Evaluation:
     asked = {"beam_size": options.beam_size, "length_penalty": options.length_penalty}
     given = {key: value for key, value in asked.items() if value is not None}
     translator.search = replace(translator.search, **given)  # type: ignore[arg-type]
-    with switched(translator, options):
+    with heads_of_options(translator, options):
         hypotheses, seconds = timed_translations(translator, sources, test.reporter)
     test.reporter.say("Scoring …")
     codes = run.info().get("languages")
@@ -88,25 +85,13 @@ def timed_translations(
     return hypotheses, time.perf_counter() - started
 
 
-@contextmanager
-def switched(translator: Translator, options: SearchOptions) -> Iterator[None]:
+def heads_of_options(
+    translator: Translator, options: SearchOptions
+) -> AbstractContextManager[None]:
     """The translator without the heads that the options switch off."""
     if options.heads_off is None and options.heads_only is None:
-        yield
-        return
-    from regard.inspect.heads import all_but, choose_heads, head_means
-    from regard.tasks.translation.held_out import held_out_batches
+        return nullcontext()
+    from regard.tasks.translation.switching import switched
 
-    if translator.folder is None:
-        raise RequestError("heads are switched off in the translator of a run folder")
-    model, means = translator.model, None
-    chosen = choose_heads(model, options.heads_off.split(",")) if options.heads_off else []
-    if options.heads_only:
-        chosen += all_but(model, options.heads_only.split(","))
     how: Any = options.heads_how
-    if how == "mean":
-        means = head_means(
-            model, held_out_batches(Run.open(translator.folder), SENTENCES_FOR_MEANS)
-        )
-    with translator.heads_off(chosen, how, means):
-        yield
+    return switched(translator, options.heads_off, options.heads_only, how)

@@ -8,6 +8,7 @@ from regard.configs.recurrent import RecurrentConfig
 from regard.configs.transformer import TransformerConfig
 from regard.data.corpus import language_codes
 from regard.recipe import Recipe, Section
+from regard.run import Run
 from regard.tasks.sections import (
     ImportableSection,
     SampledTraining,
@@ -131,3 +132,9 @@ def check_transformer(model: TransformerConfig, max_length: int) -> None:
         )
     if model.positions == "learned" and model.max_positions < max_length + 1:
         raise ValueError("model.max_positions must be larger than data.max_length")
+
+
+def recipe_of(run: Run) -> TranslationRecipe:
+    """The recipe of a translator; a run of another task is refused with what it can do."""
+    recipe: TranslationRecipe = run.recipe_for("translation")
+    return recipe

@@ -144,6 +144,7 @@ TASK = Task(
     setup=setup,
     load=load,
     evaluate=evaluate,
+    test_files="pairs",
     metrics=(PERPLEXITY, BLEU, CHRF),
     describe=describe,
     commands=commands,

@@ -8,18 +8,6 @@ import { Matrix } from "../matrix.js";
 import { percent, readable } from "../pieces.js";
 import { headOf } from "../weights.js";
 
-const TASKS = {
-  "language-model": [
-    "Write",
-    "The model continues your text. The bar under a token is its probability. Open a token to see the alternatives and continue from there.",
-  ],
-  "masked-language-model": [
-    "Fill in",
-    "Write [MASK] where a word is missing: the model ranks candidates for it.",
-  ],
-  classification: ["Classify", "The probability of each label."],
-  tagging: ["Tag", "A label for each word, with its probability."],
-};
 const PAUSE_MS = 400;
 
 export function text(session) {
@@ -54,7 +42,7 @@ export function text(session) {
   const view = {
     name: "text",
     root: h("div", {}),
-    caption: () => `${TASKS[task][0]}: ${store.state.text}`,
+    caption: () => `${session.run.title}: ${store.state.text}`,
     update,
     scene: () => (matrix.spec ? matrix.scene(inks()) : null),
     table: () => (found ? rows(found) : null),
@@ -64,10 +52,10 @@ export function text(session) {
 
   async function update() {
     const { state } = store;
-    if (!(session.run?.task in TASKS)) return;
+    if (!session.run?.views.includes("text")) return;
     if (session.run.task !== task) {
       task = session.run.task;
-      replace(head, heading(view, ...TASKS[task]));
+      replace(head, heading(view, session.run.title, session.run.explanation));
     }
     if (document.activeElement !== box) box.value = state.text;
     if (session.run?.status !== "ready") {

@@ -15,17 +15,18 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from regard.configs.transformer import TransformerConfig
 from regard.data.corpus import Pair
 from regard.decode.search import Search
 from regard.engines.ctranslate2 import fingerprint
 from regard.errors import RecipeError, RunError
 from regard.files import replacing, write_file
 from regard.machine.cores import usable_cores
-from regard.models import TransformerConfig
-from regard.recipe import Recipe, override, parse
+from regard.recipe import override, parse
 from regard.run import Run
-from regard.tasks.translation.pairs import Split, bounds, corpus, fitting, languages, survey
-from regard.tasks.translation.sizes import Preset, fast_layers
+from regard.tasks.translation.pairs import Split, bounds, corpus, fitting, survey
+from regard.tasks.translation.recipe import TranslationRecipe, recipe_of
+from regard.tasks.translation.sizes import fast_layers
 from regard.tasks.translation.translator import Translator
 from regard.training.events import Event
 from regard.training.run import training_run
@@ -64,7 +65,7 @@ class Translated:
 
 
 def distillation(
-    teacher: Run, student: Recipe, out: Path, beam_size: int | None = None
+    teacher: Run, student: TranslationRecipe, out: Path, beam_size: int | None = None
 ) -> Iterator[Translated | Event]:
     """Let a teacher translate its training sources, then train a student on the translations.
 
@@ -75,7 +76,7 @@ def distillation(
         raise RunError(f"{out}: is the teacher's own folder; choose another --out")
     if run.recipe_path.exists() and not Pairs(run).facts.exists():
         raise RunError(f"{out}: holds a run that has no teacher; choose another --out")
-    search = Search(**teacher.recipe().decode.model_dump())
+    search = Search(**recipe_of(teacher).decode.model_dump())
     if beam_size is not None:
         search = replace(search, beam_size=beam_size)
     try:
@@ -91,19 +92,19 @@ def distillation(
 
 
 def student_recipe(
-    teacher: Run, out: Path, own: Recipe | None, preset: Preset, settings: Sequence[str]
-) -> Recipe:
+    teacher: Run, out: Path, own: TranslationRecipe | None, preset: str, settings: Sequence[str]
+) -> TranslationRecipe:
     """The student's own recipe, or the teacher's with other sizes. It uses the teacher's tokenizer,
     unless a setting asks for another, and the pairs that the teacher translates.
     """
-    taught = teacher.recipe_for("translation")
+    taught = recipe_of(teacher)
     values = (own or taught).model_dump(mode="json", exclude_none=True)
     if own is None and preset == "fast":
         values["model"] |= shape(taught)
     values["tokenizer"] = taught.tokenizer.model_dump(exclude={"folder"})
     if not any(setting.strip().startswith("tokenizer.") for setting in settings):
         values["tokenizer"]["folder"] = "."
-    codes = languages(taught.data)
+    codes = taught.data.codes()
     values["data"] = {
         "folder": str(out.resolve()),
         "train": ["pairs/train.jsonl"],
@@ -111,10 +112,13 @@ def student_recipe(
         **({"languages": list(codes)} if codes else {}),
         **taught.data.model_dump(include={"max_length", "max_ratio"}),
     }
-    return parse(override(values, settings), "command line")
+    recipe = parse(override(values, settings), "command line")
+    if not isinstance(recipe, TranslationRecipe):
+        raise RecipeError(f"a student of {teacher.folder} translates too; give it such a recipe")
+    return recipe
 
 
-def shape(taught: Recipe) -> dict[str, int]:
+def shape(taught: TranslationRecipe) -> dict[str, int]:
     model = taught.model
     if not isinstance(model, TransformerConfig):
         raise RecipeError(
@@ -178,10 +182,10 @@ def teach(teacher: Run, pairs: Pairs, search: Search) -> Iterator[Translated]:
     """Write the student's pairs, and report progress after each chunk."""
     who = {
         "teacher": str(teacher.folder.resolve()),
-        "fingerprint": fingerprint(teacher.folder),
+        "fingerprint": fingerprint(teacher),
         "search": asdict(search),
     }
-    recipe = teacher.recipe()
+    recipe = recipe_of(teacher)
     earlier = pairs.progress(who)
     if earlier is not None and earlier[0].done and pairs.train.exists():
         yield earlier[0]

@@ -1,0 +1,76 @@
+"""Every setting of a task's recipes, with its default and what it does, as the schema says it."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, get_args, get_origin
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from regard.recipe import Recipe
+
+
+@dataclass(frozen=True)
+class Setting:
+    name: str  # "train.steps"
+    default: Any  # as JSON has it; None where there is none
+    required: bool
+    choices: tuple[Any, ...]  # where only some values are allowed
+    description: str
+    kind: str = ""  # the model.kind that has the setting, where a task has several
+
+    @property
+    def shown_name(self) -> str:
+        return self.name + (f" ({self.kind})" if self.kind else "")
+
+    @property
+    def shown_default(self) -> str:
+        if self.required:
+            return "required"
+        return "" if self.default is None else json.dumps(self.default, ensure_ascii=False)
+
+    @property
+    def shown_description(self) -> str:
+        known = ", ".join(map(str, self.choices))
+        return self.description + (f" One of {known}." if len(self.choices) > 1 else "")
+
+
+def settings_of(schema: type[Recipe]) -> list[Setting]:
+    """The settings in the order of the schema: the recipe's own, then section by section."""
+    own, inner = [], []
+    for name, field in schema.model_fields.items():
+        if name == "model" and schema.models:
+            several = len(schema.models) > 1
+            for kind, config in schema.models.items():
+                inner += list(section_settings("model", config, kind if several else ""))
+        elif isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            inner += list(section_settings(name, field.annotation))
+        else:
+            own.append(setting(name, field))
+    return [*own, *inner]
+
+
+def section_settings(name: str, section: type[BaseModel], kind: str = "") -> Iterator[Setting]:
+    for key, field in section.model_fields.items():
+        yield setting(f"{name}.{key}", field, kind)
+
+
+def setting(name: str, field: FieldInfo, kind: str = "") -> Setting:
+    default = None if field.default is PydanticUndefined else field.default
+    return Setting(
+        name=name,
+        default=list(default) if isinstance(default, tuple) else default,
+        required=field.is_required(),
+        choices=choices(field.annotation),
+        description=field.description or "",
+        kind=kind,
+    )
+
+
+def choices(annotation: Any) -> tuple[Any, ...]:
+    """The values of a Literal, also where None is allowed beside it."""
+    if get_origin(annotation) is Literal:
+        return get_args(annotation)
+    return tuple(each for part in get_args(annotation) for each in choices(part))

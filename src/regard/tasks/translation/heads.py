@@ -1,0 +1,154 @@
+"""What a translator loses without its attention heads, and translators with fewer of them."""
+
+from dataclasses import asdict, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from regard.errors import RequestError, RunError
+from regard.evaluate.ablation import Bench, CurvePoint, Importance, greedy_curve
+from regard.files import write_file
+from regard.inspect.heads import How, choose_heads, heads_of
+from regard.inspect.pruning import without_heads
+from regard.reporter import SILENT, Reporter
+from regard.run import Run
+from regard.tasks.translation.held_out import held_out_pairs
+from regard.tasks.translation.pairs import bounds, fitting
+from regard.tasks.translation.recipe import recipe_of
+from regard.weights import load_model, num_parameters, save_model
+
+
+def head_importance(
+    run: Run | Path | str,
+    *,
+    sentences: int = 100,
+    how: How = "zero",
+    curve: bool = False,
+    reporter: Reporter = SILENT,
+) -> Importance:
+    """What the model loses without each of its heads, on validation sentences. It is kept in the
+    run as heads.json, and read from there the next time. With `curve`, heads are also removed one
+    after the other, those first that are missed least.
+    """
+    run = run if isinstance(run, Run) else Run.open(run)
+    kept = run.finding("heads")
+    found, bench = Importance.from_json(kept) if kept else None, None
+    if found is None or (found.sentences, found.how) != (sentences, how):
+        bench = bench_of(run, sentences, how)
+        found = each_head(bench, sentences, reporter)
+        keep(run, "heads", asdict(found), reporter)
+    if curve and not found.curve:
+        found = with_curve(bench or bench_of(run, sentences, how), found, reporter)
+        keep(run, "heads", asdict(found), reporter)
+    return found
+
+
+def keep(run: Run, name: str, found: dict[str, Any], reporter: Reporter) -> None:
+    """Save it in the run's folder, where that can be written to."""
+    try:
+        run.save_finding(name, found)
+    except RunError:
+        reporter.say(f"{run.folder}: what was measured cannot be kept there")
+
+
+def bench_of(run: Run, sentences: int, how: How) -> Bench:
+    recipe, tokenizers = recipe_of(run), run.tokenizers()
+    model: Any = load_model(run)
+    if not heads_of(model):
+        raise RequestError(f"{run.folder}: this model has no attention, so no heads to switch off")
+    pairs = fitting(held_out_pairs(recipe), tokenizers, bounds(recipe))
+    return Bench(model, tokenizers, list(islice(pairs, sentences)), how)
+
+
+def each_head(bench: Bench, sentences: int, reporter: Reporter) -> Importance:
+    everything = heads_of(bench.model)
+    found = []
+    with reporter.progress("heads switched off", len(everything)) as advance:
+        whole, likely = bench.bleu(), bench.log_probability()
+        for head in everything:
+            found.append(bench.without(head))
+            advance(1)
+    return Importance(sentences, bench.how, whole, likely, found)
+
+
+def with_curve(bench: Bench, found: Importance, reporter: Reporter) -> Importance:
+    points: list[CurvePoint] = []
+    left = len(found.heads)
+    with reporter.progress("heads removed", left) as advance:
+        for point in greedy_curve(bench):
+            points.append(point)
+            advance(left - point.kept)
+            left = point.kept
+    return replace(found, curve=points)
+
+
+def prune(
+    run: Path | str,
+    out: Path | str,
+    keep: str,
+    sentences: int = 100,
+    reporter: Reporter = SILENT,
+) -> Run:
+    """Write a smaller run without the heads that are missed least; `keep` is 50% or a number."""
+    old, new = Run.open(run), Run(Path(out))
+    recipe, tokenizers = recipe_of(old), old.tokenizers()
+    if recipe.model.kind != "transformer":
+        raise RequestError(
+            f"{run}: a {recipe.model.kind} model has no heads to remove; name a Transformer"
+        )
+    if new.folder.exists() and (not new.folder.is_dir() or any(new.folder.iterdir())):
+        raise RunError(f"{out}: is there already and not empty; choose another folder")
+    model: Any = load_model(old)
+    count, layers = len(heads_of(model)), len({(h.part, h.layer) for h in heads_of(model)})
+    wanted = number_of(keep, count, layers)
+    found = head_importance(old, sentences=sentences, curve=True, reporter=reporter)
+    names = [name for point in found.curve for name in point.removed][: count - wanted]
+    counts, tensors = without_heads(model, choose_heads(model, names) if names else [])
+    update = {f"{part}_heads": each for part, each in counts.items()}
+    smaller = recipe.model_copy(update={"model": recipe.model.model_copy(update=update)})
+    try:
+        new.folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RunError(f"{out}: cannot be made ({error.strerror}); choose another --out") from None
+    info = old.info()
+    sizes = {"inputs": len(tokenizers.source), "outputs": len(tokenizers.target)}
+    before, after = (num_parameters(each, sizes) for each in (recipe, smaller))
+    new.save_tokenizers(tokenizers)
+    save_model(new, tensors, info.get("step", 0), sizes)
+    new.save_recipe(smaller)
+    write_card(new, run, found, wanted)
+    facts = {"parameters": after, "pruned_from": str(run), "heads": wanted}
+    new.save_info({**{key: value for key, value in info.items() if key != "format"}, **facts})
+    reporter.say(f"Wrote {out}: {wanted} of {count} heads, {after:,} of {before:,} parameters.")
+    return new
+
+
+def number_of(keep: str, count: int, layers: int) -> int:
+    """How many heads "50%" or "12" of `count` heads are."""
+    text = keep.strip()
+    try:
+        wanted = round(float(text[:-1]) / 100 * count) if text.endswith("%") else int(text)
+    except (ValueError, OverflowError):
+        raise RequestError(f"--keep {keep}: not a number of heads; write 50% or 12") from None
+    if not layers <= wanted <= count:
+        raise RequestError(
+            f"--keep {keep}: that is {wanted} of {count} heads; keep from {layers}, one for each "
+            f"layer, to {count}"
+        )
+    return wanted
+
+
+def write_card(new: Run, old: Path | str, found: Importance, kept: int) -> None:
+    point = min(found.curve, key=lambda point: abs(point.kept - kept))
+    text = f"""# {new.folder.name}
+
+{old} with {kept} of its {len(found.heads)} attention heads; the others were removed by
+`regard prune`, those first that were missed least on {found.sentences} validation sentences.
+
+- Validation, greedy search: BLEU {found.bleu:.1f} with all heads,
+  {point.bleu:.1f} with {point.kept}.
+- `recipe.toml` says how many heads each layer has left; the weights cannot be trained further.
+
+    regard translate {new.folder} "…"
+"""
+    write_file(new.folder / "README.md", text.encode("utf-8", "replace"))
