@@ -16,7 +16,7 @@ def load(folder: Path | str, device: str = "cpu") -> Any:
     what a task of your own loads.
     """
     run = Run.open(folder)
-    return tasks.task(run.task_name()).load(run.folder, device)
+    return tasks.get(run.task_name()).load(run.folder, device)
 
 
 def evaluate(
@@ -27,4 +27,4 @@ def evaluate(
 
     run = Run.open(folder)
     test = Test(files=tuple(map(Path, files)), bootstrap=bootstrap)
-    return tasks.task(run.task_name()).evaluate(run, test)
+    return tasks.get(run.task_name()).evaluate(run, test)

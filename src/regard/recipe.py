@@ -203,7 +203,7 @@ def schema_of(values: Mapping[str, Any], where: str) -> type[Recipe]:
         tasks.entry(name)
     except RecipeError as error:
         raise RecipeError(f"{where}: {error}") from None
-    return tasks.task(name).recipe
+    return tasks.get(name).recipe
 
 
 def parse(values: Mapping[str, Any], where: str) -> Recipe:

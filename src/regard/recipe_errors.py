@@ -62,7 +62,7 @@ def other_tasks(sections: list[str], wrong: str) -> list[str]:
 
     found = []
     for name in tasks.TASKS:
-        schema: type[Recipe] = tasks.task(name).recipe
+        schema: type[Recipe] = tasks.get(name).recipe
         place: Any = schema
         for each in sections:
             field = place.model_fields.get(each)

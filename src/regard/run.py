@@ -38,7 +38,7 @@ FORMAT = 1
 
 def commands_for(recipe: "Recipe", folder: Path | str) -> list[str]:
     """The commands that use a run of a recipe."""
-    commands = tasks.task(recipe.task).commands(recipe)
+    commands = tasks.get(recipe.task).commands(recipe)
     return [command.format(run=folder) for command in commands]
 
 

@@ -115,7 +115,7 @@ class ShapesOnly(TorchFunctionMode):
 
 def build(recipe: Recipe, sizes: Sizes) -> nn.Module:
     """A fresh model for a recipe."""
-    return tasks.task(recipe.task).build(recipe, sizes)
+    return tasks.get(recipe.task).build(recipe, sizes)
 
 
 def without_memory(recipe: Recipe, sizes: Sizes) -> nn.Module:
@@ -138,7 +138,7 @@ def save_model(run: Run, tensors: Mapping[str, Tensor], step: int, sizes: Sizes)
 def saved_sizes(run: Run, metadata: Mapping[str, str]) -> Sizes:
     """The sizes in the weights' metadata. Runs of the first version have them elsewhere."""
     if "sizes" not in metadata:
-        return tasks.task(run.task_name()).sizes_of_old_run(run)
+        return tasks.get(run.task_name()).sizes_of_old_run(run)
     try:
         match json.loads(metadata["sizes"]):
             case dict() as found if all(

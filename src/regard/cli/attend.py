@@ -95,7 +95,7 @@ def attend(
 
     if not text.strip():
         raise RequestError("the text is empty; give a sentence to look at")
-    look = tasks.task(Run.open(run).task_name()).attend
+    look = tasks.get(Run.open(run).task_name()).attend
     if look is None:
         raise RequestError(f"{run}: runs of this task have no attention to show")
     looking, maps = look(run, text, output)

@@ -213,7 +213,7 @@ class TrainingScreen:
         from regard import tasks
         from regard.evaluate.metrics import format_scores
 
-        metrics = tasks.task(self.recipe().task).metrics
+        metrics = tasks.get(self.recipe().task).metrics
         scores = "  ".join([f"loss {found.loss:.3f}", *format_scores(found.scores, metrics)])
         self.line(
             f"step {found.step:,}  {scores}" + ("  best so far" if found.best else ""), "bold"

@@ -72,7 +72,7 @@ def evaluate(
         raise RequestError(f"--bootstrap {bootstrap}: a number of resamples, or 0 for none")
     check_picture(picture)
     opened = Run.open(run)
-    task = tasks.task(opened.task_name())
+    task = tasks.get(opened.task_name())
     given = {
         "--source": source,
         "--reference": reference,

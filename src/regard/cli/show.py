@@ -61,7 +61,7 @@ def gather(recipe: "Recipe", run: "Run | None") -> dict[str, Any]:
     from regard.training.card import summary
     from regard.weights import num_parameters
 
-    described = tasks.task(recipe.task).describe(recipe, run)
+    described = tasks.get(recipe.task).describe(recipe, run)
     sizes = described.sizes
     info = run.info() if run else {}
     checkpoints = run.checkpoints() if run else []
@@ -91,7 +91,7 @@ def show_settings(name: str, as_json: bool) -> None:
     from regard.cli.display import results
     from regard.recipe_settings import settings_of
 
-    found = settings_of(tasks.task(name).recipe)
+    found = settings_of(tasks.get(name).recipe)
     if as_json:
         results(json.dumps([asdict(each) for each in found], indent=2, ensure_ascii=False))
         return

@@ -42,7 +42,7 @@ def train(
     recipe: Path | None = None,
     /,
     *,
-    data: Annotated[GivenData | None, Parameter(name="*")] = None,
+    data: Annotated[GivenData | None, Parameter(name="*")] = None,  # type: ignore[valid-type]
     task: str | None = None,
     from_run: Annotated[Path | None, Parameter(name="--from")] = None,
     out: Path | None = None,
@@ -76,8 +76,8 @@ def train(
         settings = (*settings, f"train.from_run={from_run}")
     if processes is not None:
         settings = (*settings, f"train.processes={processes}")
-    given: dict[str, Any] = {} if data is None else vars(data)
-    chosen, out = choose(recipe, given, task, out, settings, preset)
+    given: Any = data
+    chosen, out = choose(recipe, vars(given) if given else {}, task, out, settings, preset)
     show_training(training_run(chosen, out), out)
 
 
@@ -146,7 +146,7 @@ def refuse_unused(entry: tasks.Entry, options: Mapping[str, str | None]) -> None
 
 def section_of(entry: tasks.Entry, flags: "DataFlags") -> tuple[dict[str, Any], str]:
     """The [data] section, and a name for the run."""
-    make = tasks.task(entry.name).data_section
+    make = tasks.get(entry.name).data_section
     return (flags.files(), entry.name) if make is None else make(flags)
 
 
@@ -174,7 +174,7 @@ def suggested(
     from regard.recipe import override, parse
     from regard.tasks.suggestions import still_true, suggest_from
 
-    task = tasks.task(name)
+    task = tasks.get(name)
     # What is asked for may change how the data is read, and which sizes fit.
     asked = override({"data": data, "model": {}, "train": {}}, settings)
     for section, values in asked.items():

@@ -104,7 +104,7 @@ class Plan:
 
 def planning_of(recipe: Recipe) -> TaskPlanning:
     """What the recipe's task knows for a plan, or a sentence where it knows nothing."""
-    found = tasks.task(recipe.task).planning
+    found = tasks.get(recipe.task).planning
     if found is None or not hasattr(recipe.model, "training_flops"):
         raise RequestError(
             f"{recipe.task}: there is no formula for its work; `regard train` measures it instead"

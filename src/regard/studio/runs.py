@@ -142,7 +142,7 @@ class OpenRun:
 
 def load(folder: Path, task: str, step: int) -> Any:
     """The object that answers with a run, with the weights of a step."""
-    found = tasks.task(task).load(folder, "cpu")
+    found = tasks.get(task).load(folder, "cpu")
     if step:
         from regard.weights import load_checkpoint, load_weights
 

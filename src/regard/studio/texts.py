@@ -24,7 +24,7 @@ PART = "encoder"
 
 def text(run: OpenRun, asked: Text) -> dict[str, Any]:
     """Whatever the task makes of a text, with its tokens and how many heads look at them."""
-    look = tasks.task(run.task).look
+    look = tasks.get(run.task).look
     if look is None:
         raise RequestError(f"{run.folder}: this run has no text to look at")
     with run.opened(asked.step) as found:

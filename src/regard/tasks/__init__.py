@@ -123,7 +123,7 @@ def entry(name: str) -> Entry:
     raise RecipeError(f"task {name[:80]}: there is no such task; {known}")
 
 
-def task(name: str) -> "Task":
+def get(name: str) -> "Task":
     """The task itself, with its schema and its functions."""
     if name not in _loaded:
         _loaded[name] = import_module(entry(name).module).TASK

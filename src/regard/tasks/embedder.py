@@ -107,7 +107,7 @@ def reader(folder: Path | str, device: str) -> Reader:
     that were never met mean nothing.
     """
     run = Run.open(folder)
-    found = tasks.task(run.task_name()).reader
+    found = tasks.get(run.task_name()).reader
     if found is None:
         raise RequestError(f"{folder}: this run does not read texts, so it has no vectors of them")
     return found(run, device)

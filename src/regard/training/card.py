@@ -34,7 +34,7 @@ def write(
         "torch": torch.__version__,
         "machine": f"{platform.machine()}, {torch.get_num_threads()} threads",
         "task": recipe.task,
-        **tasks.task(recipe.task).info(recipe),
+        **tasks.get(recipe.task).info(recipe),
         "parameters": parameters,
         "step": finished.step,
         "seconds": round(finished.seconds, 1),
@@ -50,7 +50,7 @@ def write(
 
 def text(run: Run, recipe: Recipe, finished: Finished, parameters: int, lines: list[str]) -> str:
     """The model card."""
-    validation, task = finished.validation, tasks.task(recipe.task)
+    validation, task = finished.validation, tasks.get(recipe.task)
     described = task.describe(recipe, None)
     data = described.data
     sources = f" on: {data if isinstance(data, str) else ', '.join(data)}" if data else ""

@@ -35,7 +35,7 @@ def finish(judge: Judge, last: dict[str, Tensor]) -> Iterator[Event]:
     if not kept.samples:
         kept = judge.validate(read_tensors(run.model_path)[0], kept.step)
     lines: list[str] = []
-    if (after_training := tasks.task(recipe.task).after_training) is not None:
+    if (after_training := tasks.get(recipe.task).after_training) is not None:
         # The weights that were kept may be those of an earlier step.
         with state.model_with(read_tensors(run.model_path)[0]) as model:
             lines = after_training(run, recipe, model, judge.setup.held_out)

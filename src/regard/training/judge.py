@@ -53,7 +53,7 @@ class Judge:
 
     def metric(self) -> Metric:
         """The score that decides, as the recipe says."""
-        known = (LOSS, *tasks.task(self.recipe.task).metrics)
+        known = (LOSS, *tasks.get(self.recipe.task).metrics)
         return next(each for each in known if each.name == self.recipe.train.metric)
 
 

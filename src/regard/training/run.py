@@ -90,7 +90,7 @@ def train_together(run: Run, recipe: Recipe, members: Team) -> Iterator[Event]:
     threads = max(1, cores.usable_cores() // members.local_size)
     torch.set_num_threads(recipe.train.threads or threads)
     with members.leader_first():
-        setup = yield from tasks.task(recipe.task).setup(run, recipe)
+        setup = yield from tasks.get(recipe.task).setup(run, recipe)
     with stopping() as stop:
         yield from train_prepared(run, recipe, setup, members, stop)
 
