@@ -20,6 +20,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 hypothesis.settings.register_profile("regard", deadline=None)
 hypothesis.settings.load_profile("regard")
 
+# Runs of a toy language, for the tests of training and of tasks.
+pytest_plugins = ("tests.toy_runs",)
+
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 

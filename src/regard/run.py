@@ -166,7 +166,8 @@ class Run:
 
     def is_started(self) -> bool:
         """Whether a training has left anything here beside its recipe."""
-        return any(path.exists() for path in (self.training, self.model_path, self.info_path))
+        made = (self.training, self.model_path, self.info_path)
+        return self.has_tokenizers() or any(path.exists() for path in made)
 
     def has_tokenizers(self) -> bool:
         names = {path.name for path in self.folder.glob("*tokenizer.json")}

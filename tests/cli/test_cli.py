@@ -162,14 +162,14 @@ def test_training_explains_its_choices_and_estimates(
         assert part in said
 
 
-def test_the_same_command_goes_on_and_a_finished_run_says_so(
+def test_the_same_command_resumes_and_a_finished_run_says_so(
     files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pairs = ("--pairs", str(files / "train.en"), str(files / "train.fr"))
     command = ["train", *pairs, "--out", str(tmp_path / "out"), *SETTINGS, "--set"]
     main([*command, "train.steps=4"])
     main([*command, "train.steps=6"])
-    assert "Going on after step 4" in capsys.readouterr().err
+    assert "Resuming after step 4" in capsys.readouterr().err
     main([*command, "train.steps=6"])
     assert "is finished (step 6)" in capsys.readouterr().err
 
@@ -286,7 +286,7 @@ def test_ctrl_c_saves_and_exits_politely(files: Path, tmp_path: Path) -> None:
     finally:
         child.kill()
     assert child.returncode == 0
-    assert "the same command goes on from there" in said
+    assert "the same command resumes there" in said
 
 
 def test_a_closed_pipe_is_no_error(run: Path) -> None:

@@ -8,11 +8,10 @@ import pytest
 import torch
 
 from regard.cli import main
-from regard.models import build
 from regard.recipe import Recipe, parse
 from regard.run import Run
 from regard.text.tokenizer import Tokenizer, Tokenizers
-from regard.weights import weights
+from regard.weights import build, save_model, weights
 
 WORDS = {"one": "un", "two": "deux", "three": "trois", "four": "quatre", "five": "cinq"}
 RECURRENT = {"kind": "recurrent", "d_model": 16, "dropout": 0.0}
@@ -51,8 +50,8 @@ def untrained(folder: Path, recipe: Recipe) -> Path:
     run.save_recipe(recipe)
     run.save_tokenizers(Tokenizers(tokenizer, tokenizer))
     torch.manual_seed(len(folder.name))
-    model = build(recipe.model, len(tokenizer), len(tokenizer))
-    run.save_model(weights(model), step=0)
+    sizes = {"inputs": len(tokenizer), "outputs": len(tokenizer)}
+    save_model(run, weights(build(recipe, sizes)), step=0, sizes=sizes)
     return folder
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from regard.cli.display import TrainingScreen, show_training
+from regard.recipe import parse
 from regard.training.events import Estimate, Interrupted, Note, Peak, Resumed
 from regard.training.loop import Position, StepReport
 
@@ -12,7 +13,6 @@ from regard.training.loop import Position, StepReport
 def expected(peak_flops: float) -> Estimate:
     return Estimate(
         parameters=1000,
-        vocabulary=400,
         steps=100,
         passes=10.0,
         tokens_per_second=11_400.0,
@@ -37,7 +37,7 @@ def test_a_peak_that_was_not_measured_is_not_told() -> None:
     assert screen.speed(11_400) == "11,400 tokens/s"
 
 
-def test_a_run_that_goes_on_tells_its_share_too() -> None:
+def test_a_run_that_resumes_tells_its_share_too() -> None:
     screen = TrainingScreen(Path("run"))
     screen.show(Resumed(7, Peak(flops_per_token=1e7, flops_per_second=240e9)))
     assert screen.speed(11_400) == "11,400 tokens/s (48 % of peak)"
@@ -47,7 +47,8 @@ def test_lines_for_programs_tell_the_time_left(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("regard.cli.display.PLAIN_SECONDS", -1.0)
-    monkeypatch.setattr(TrainingScreen, "steps_of_run", lambda screen: 100)
+    recipe = parse({"data": {"builtin": "phrasebook"}, "train": {"steps": 100}}, "test")
+    monkeypatch.setattr(TrainingScreen, "recipe", lambda screen: recipe)
     TrainingScreen(Path("run")).show(
         StepReport(40, Position(40), 2.5, 1e-3, 1.0, tokens=2000, seconds=1.0, skipped=False)
     )

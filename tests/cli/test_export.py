@@ -7,11 +7,10 @@ import pytest
 import torch
 
 from regard.cli import main
-from regard.models import build
 from regard.recipe import parse
 from regard.run import Run
 from regard.text.tokenizer import Tokenizer, Tokenizers
-from regard.weights import weights
+from regard.weights import build, save_model, weights
 
 ctranslate2 = pytest.importorskip("ctranslate2", reason="needs the extra `fast`")
 
@@ -33,11 +32,12 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made.save_recipe(recipe)
     made.save_tokenizers(Tokenizers(tokenizer, tokenizer))
     torch.manual_seed(1)
-    model = build(recipe.model, len(tokenizer), len(tokenizer))
+    sizes = {"inputs": len(tokenizer), "outputs": len(tokenizer)}
+    model = build(recipe, sizes)
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.mul_(3)  # so that no two outputs are as good as each other, up to rounding
-    made.save_model(weights(model), step=1)
+    save_model(made, weights(model), step=1, sizes=sizes)
     return folder
 
 

@@ -10,11 +10,12 @@ import pytest
 import torch
 
 from regard.cli import main
-from regard.models import TransformerConfig, build
+from regard.configs.transformer import TransformerConfig
 from regard.recipe import Recipe, parse
 from regard.run import Run
 from regard.text.tokenizer import Tokenizer, Tokenizers
-from regard.weights import weights
+from regard.files import read_metadata
+from regard.weights import build, load_model, save_model, saved_sizes, weights
 
 WORDS = {"one": "un", "two": "deux", "three": "trois", "four": "quatre", "<b>&": "</script>"}
 TEXT = "one two three"
@@ -41,7 +42,8 @@ def write_run(folder: Path, out: Path, **model: object) -> Path:
     out.mkdir()
     run.save_recipe(chosen)
     run.save_tokenizers(Tokenizers(tokenizer, tokenizer))
-    run.save_model(weights(build(chosen.model, len(tokenizer), len(tokenizer))), step=7)
+    sizes = {"inputs": len(tokenizer), "outputs": len(tokenizer)}
+    save_model(run, weights(build(chosen, sizes)), step=7, sizes=sizes)
     run.save_info({"step": 7, "languages": ["en", "fr"]})
     (out / "README.md").write_text("# run\n\n- `recipe.toml` repeats the run\n")
     return out
@@ -171,8 +173,9 @@ def test_a_found_alignment_is_named_and_used(run: Path, capsys: pytest.CaptureFi
     assert card.count("- Alignment: cross.") == 1
     # Other weights: what was measured no longer counts.
     opened = Run(run)
-    model = opened.model(opened.tokenizers())
-    opened.save_model({n: 2 * w for n, w in weights(model).items()}, step=8)
+    sizes = saved_sizes(opened, read_metadata(opened.model_path))
+    doubled = {name: 2 * weight for name, weight in weights(load_model(opened)).items()}
+    save_model(opened, doubled, step=8, sizes=sizes)
     assert opened.finding("alignment") is None
 
 

@@ -5,17 +5,17 @@ from pathlib import Path
 import pytest
 
 from regard.cli import main
-from regard.cli.train import DataFlags, choose
+from regard.cli.train import choose
 from regard.errors import RecipeError, RunError
 from regard.recipe import Recipe
 from regard.run import Run
 
 FILES = {
-    "translation": DataFlags(pairs=(Path("a.en"), Path("a.de"))),
-    "language-model": DataFlags(text=(Path("a.txt"),)),
-    "masked-language-model": DataFlags(text=(Path("a.txt"),)),
-    "classification": DataFlags(labelled=(Path("a.tsv"),)),
-    "tagging": DataFlags(tagged=(Path("a.tsv"),)),
+    "translation": {"pairs": (Path("a.en"), Path("a.de"))},
+    "language-model": {"text": (Path("a.txt"),)},
+    "masked-language-model": {"text": (Path("a.txt"),)},
+    "classification": {"labelled": (Path("a.tsv"),)},
+    "tagging": {"tagged": (Path("a.tsv"),)},
 }
 
 
@@ -47,10 +47,10 @@ def test_another_task_in_the_folder_is_refused() -> None:
         assert (again.task, again.train.steps) == (first, recipe.train.steps)
         with pytest.raises(RunError, match=f"holds a run for {first}, not {second}; choose"):
             chosen(second)
-        Run(Path("run")).forget()
+        Run(Path("run")).forget(before=set())
 
 
-def test_a_task_that_was_set_is_the_one_that_goes_on() -> None:
+def test_a_task_that_was_set_is_the_one_that_resumes() -> None:
     setting = "task=masked-language-model"
     Path("run").mkdir()
     Run(Path("run")).save_recipe(chosen("language-model", setting))
@@ -115,7 +115,7 @@ def test_positions_follow_the_longest_text() -> None:
 
 
 def test_flags_of_pairs_are_refused_elsewhere() -> None:
-    flags = DataFlags(text=(Path("a.txt"),), languages=("en", "de"))
+    flags = {"text": (Path("a.txt"),), "languages": ("en", "de")}
     with pytest.raises(RecipeError, match="--languages en de: belongs to --pairs"):
         choose(None, flags, None, None, ())
     with pytest.raises(RecipeError, match="--preset fast: belongs to --pairs"):

@@ -99,7 +99,7 @@ def test_a_sample_shows_gaps_and_no_other_special_piece(
     tokens = [START, *first, END, second[0], UNKNOWN, *second[1:], UNKNOWN, UNKNOWN, END]
     places = [i for i, index in enumerate(tokens) if index == UNKNOWN]
     answers = tokenizer.encode("the the the")
-    sample = HeldOutMasked(examples, tokenizer).sample(
+    sample = HeldOutMasked(examples, tokenizer, batch_tokens=100).sample(
         *(torch.tensor(each) for each in (tokens, places, answers))
     )
     assert sample.source == "the tree é the [MASK] cat [MASK] [MASK]"

@@ -17,12 +17,11 @@ from regard.decode.search import Search
 from regard.engines import Stopped, conversion, never
 from regard.engines.native import Native
 from regard.errors import RequestError, RunError
-from regard.models import build
 from regard.recipe import parse
 from regard.run import Run
 from regard.tasks.translation.translator import Translator
 from regard.text.tokenizer import END, PAD, START, UNKNOWN, Tokenizer, Tokenizers
-from regard.weights import weights
+from regard.weights import build, load_model, save_model, weights
 
 pytest.importorskip("ctranslate2", reason="needs the extra `fast`")
 from regard.engines.ctranslate2 import CTranslate2, fingerprint
@@ -56,7 +55,8 @@ def make_run(folder: Path, choices: dict[str, Any], ending: float = 2.0, seed: i
     target = Tokenizer.train([*SENTENCES, "xyz"], kind="character", vocabulary_size=300)
     tokenizers = Tokenizers(source, target if separate else source)
     torch.manual_seed(seed)
-    model = build(recipe.model, *map(len, tokenizers))
+    sizes = {"inputs": len(tokenizers.source), "outputs": len(tokenizers.target)}
+    model: Any = build(recipe, sizes)
     with torch.no_grad():
         for parameter in model.parameters():
             if parameter.dim() == 1:
@@ -72,7 +72,7 @@ def make_run(folder: Path, choices: dict[str, Any], ending: float = 2.0, seed: i
     run = Run(folder)
     run.save_recipe(recipe)
     run.save_tokenizers(tokenizers)
-    run.save_model(weights(model), step=seed)
+    save_model(run, weights(model), seed, sizes)
     return folder
 
 
@@ -118,7 +118,7 @@ def load(folder: Path) -> tuple[Any, list[list[int]]]:
         torch.randint(4, len(tokenizers.source), (length,), generator=generator).tolist()
         for length in lengths
     ]
-    return Run(folder).model(tokenizers), sources
+    return load_model(Run(folder)), sources
 
 
 @torch.no_grad()
@@ -269,21 +269,21 @@ def test_converted_once_and_again_when_the_run_has_changed(
     copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = CTranslate2.of_run(copy).best([[5, 6, 7]], [[]], Search())
-    assert kept(copy) == [f"ctranslate2-{fingerprint(copy)}"]
+    assert kept(copy) == [f"ctranslate2-{fingerprint(Run(copy))}"]
     with monkeypatch.context() as patch:
         patch.setattr(conversion, "convert", lambda *_: pytest.fail("converted again"))
         assert CTranslate2.of_run(copy).best([[5, 6, 7]], [[]], Search()) == before
     make_run(copy, {}, seed=2)
     assert CTranslate2.of_run(copy).best([[5, 6, 7]], [[]], Search()) != before
-    assert kept(copy) == [f"ctranslate2-{fingerprint(copy)}"]
+    assert kept(copy) == [f"ctranslate2-{fingerprint(Run(copy))}"]
 
 
 def test_everything_a_conversion_comes_from_is_in_its_name(copy: Path) -> None:
-    names = {fingerprint(copy)}
+    names = {fingerprint(Run(copy))}
     for file in ("model.safetensors", "recipe.toml", "tokenizer.json"):
         content = (copy / file).read_bytes()
         (copy / file).write_bytes(content.replace(b"0", b"1", 3))
-        names.add(fingerprint(copy))
+        names.add(fingerprint(Run(copy)))
         (copy / file).write_bytes(content)
     assert len(names) == 4
 
@@ -342,7 +342,7 @@ def test_where_it_cannot_be_used(copy: Path, monkeypatch: pytest.MonkeyPatch) ->
         Translator.load(copy, "cuda", "ctranslate2")
     with pytest.raises(RequestError, match="no int8"):
         Translator.load(copy, int8=True)
-    monkeypatch.setattr("regard.tasks.graphics_cards", lambda: 1)
+    monkeypatch.setattr("regard.tasks.translation.translator.graphics_cards", lambda: 1)
     assert isinstance(Translator.load(copy, "auto", "auto").engine, Native)
     assert isinstance(Translator.load(copy, "cpu", "auto").engine, CTranslate2)
     monkeypatch.setitem(sys.modules, "ctranslate2", None)
@@ -378,7 +378,7 @@ def test_pytorch_is_not_loaded(copy: Path) -> None:
     CTranslate2.of_run(copy)
     text = f"""
 import json, sys
-from regard.tasks import Translator
+from regard import Translator
 translator = Translator.load({str(copy)!r}, "auto", "auto")
 print(json.dumps(translator.translate(["the cat"])))
 assert "torch" not in sys.modules, "torch"

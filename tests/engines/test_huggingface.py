@@ -18,13 +18,12 @@ from regard.cli import main
 from regard.data.batch import batch_pairs
 from regard.engines.huggingface import export_run, import_run
 from regard.errors import RegardError
-from regard.models import build
 from regard.recipe import parse
 from regard.run import Run
 from regard.tasks.translation.translator import Translator
 from regard.tasks.writer import Writer, Writing
 from regard.text.tokenizer import Tokenizer, Tokenizers
-from regard.weights import weights
+from regard.weights import build, load_model, save_model, weights
 
 SENTENCES = ["the cat sleeps", "a dog eats the bone", "we like big red apples", "no"]
 SIZES = {"d_model": 32, "d_ff": 48, "num_heads": 4}
@@ -47,24 +46,29 @@ def randomise(model: Any, seed: int = 1) -> None:
 
 def make_run(folder: Path, task: str, seed: int = 1, **choices: Any) -> Path:
     separate = choices.get("tied_embeddings", "all") in ("output", "none")
-    values = {
+    values: dict[str, Any] = {
         "task": task,
-        "data": {"train": ["a.x", "a.y"], "max_length": 24, "context": 40},
-        "tokenizer": {"joint": not separate},
+        "data": {"train": ["a.x", "a.y"], "context": 40},
         "model": {**PREPARE[task], **choices},
-        "decode": {"beam_size": 3},
     }
+    if task == "translation":
+        values |= {
+            "data": {"train": ["a.x", "a.y"], "max_length": 24},
+            "tokenizer": {"joint": not separate},
+            "decode": {"beam_size": 3},
+        }
     recipe = parse(values, "test")
     source = Tokenizer.train(SENTENCES, kind="bpe", vocabulary_size=310)
     target = Tokenizer.train([*SENTENCES, "zebras"], vocabulary_size=320) if separate else source
     tokenizers = Tokenizers(source, target)
-    model = build(recipe.model, len(source), len(target))
+    sizes = {"inputs": len(source), "outputs": len(target)}
+    model = build(recipe, sizes)
     randomise(model, seed)
     folder.mkdir(parents=True)
     run = Run(folder)
     run.save_recipe(recipe)
     run.save_tokenizers(tokenizers)
-    run.save_model(weights(model), step=1)
+    save_model(run, weights(model), 1, sizes)
     return folder
 
 
@@ -72,8 +76,7 @@ def assert_same_run(one: Path, other: Path) -> None:
     """The same weights, bit for bit, and the same tokenizers."""
     first, second = (Run(folder).tokenizers() for folder in (one, other))
     assert [each.to_json() for each in first] == [each.to_json() for each in second]
-    sizes = len(first.source), len(first.target)
-    ours, again = (weights(Run(folder).network(*sizes)) for folder in (one, other))
+    ours, again = (weights(load_model(Run(folder))) for folder in (one, other))
     assert ours.keys() == again.keys()
     for name, tensor in ours.items():
         assert torch.equal(tensor, again[name]), name
@@ -195,7 +198,7 @@ def test_a_bert_goes_to_bert_and_back(tmp_path: Path, heads: dict[str, bool]) ->
 def assert_same_reading(run: Path, folder: Path) -> None:
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     tokenizers = Run(run).tokenizers()
-    ours: Any = Run(run).network(len(tokenizers.source), len(tokenizers.source))
+    ours: Any = load_model(Run(run))
     specials = tokenizers.source.specials
     inputs = tokenizer(SENTENCES, padding=True, return_tensors="pt")
     mask = inputs.attention_mask.bool()
@@ -368,7 +371,7 @@ def test_a_foreign_bert_becomes_a_run(bert: Path, tmp_path: Path) -> None:
     export_run(tmp_path / "run", tmp_path / "back")
     assert_same_reading(tmp_path / "run", tmp_path / "back")
     inputs = transformers.AutoTokenizer.from_pretrained(bert)(SENTENCES[1], return_tensors="pt")
-    ours: Any = Run(tmp_path / "run").network(len(tokenizer), len(tokenizer))
+    ours: Any = load_model(Run(tmp_path / "run"))
     with torch.no_grad():
         logits = transformers.BertForMaskedLM.from_pretrained(bert)(**inputs).logits
         mine = ours(inputs.input_ids, inputs.attention_mask.bool())
@@ -381,7 +384,7 @@ def test_the_sentence_vectors_of_minilm_are_its_own(tmp_path: Path) -> None:
     folder = Path(package.__file__).parent / "model"
     import_run(folder, tmp_path / "run")
     tokenizer = Run(tmp_path / "run").tokenizers().source
-    ours: Any = Run(tmp_path / "run").network(len(tokenizer), len(tokenizer))
+    ours: Any = load_model(Run(tmp_path / "run"))
     assert sum(each.numel() for each in ours.parameters()) == 22_713_216
     theirs = transformers.AutoModel.from_pretrained(folder).eval()
     texts = ["A cat sleeps.", "The kitten is asleep on the sofa.", "Shares fell by 3% on Monday."]

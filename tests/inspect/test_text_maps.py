@@ -13,12 +13,11 @@ from regard.cli import main
 from regard.errors import RequestError
 from regard.inspect.heads import Part
 from regard.layers.attention import attention
-from regard.models import build
 from regard.recipe import parse
 from regard.run import Run
 from regard.tasks.attender import Attender, words_of
 from regard.text.tokenizer import Tokenizer, Tokenizers
-from regard.weights import weights
+from regard.weights import build, save_model, weights
 
 SIZES = {"num_layers": 2, "d_model": 16, "d_ff": 16, "num_heads": 2, "max_positions": 40}
 TASKS = {
@@ -37,20 +36,21 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     for task, (kind, files) in TASKS.items():
         torch.manual_seed(5)
         choices: dict[str, Any] = {"kind": kind, **SIZES}
-        data = {"train": files, "context": 40, "max_length": 40}
+        data = {"train": files, "context" if files == ["a.txt"] else "max_length": 40}
         recipe = parse({"task": task, "data": data, "model": choices}, task)
         run = Run(folder / task)
         run.folder.mkdir()
         run.save_recipe(recipe)
         run.save_tokenizers(Tokenizers(tokenizer, tokenizer))
-        labelled = recipe.labels_with is not None
+        labelled = hasattr(recipe, "head")
         if labelled:
             run.labels_path.write_text(json.dumps({"labels": ["glad", "sad"]}))
         outputs = 2 if labelled else len(tokenizer)
-        model = build(recipe.model, len(tokenizer), outputs, recipe.labels_with)
+        sizes = {"inputs": len(tokenizer), "outputs": outputs}
+        model = build(recipe, sizes)
         for parameter in model.parameters():  # sharp enough that maps differ from one another
             parameter.data *= 4
-        run.save_model(weights(model), 1)
+        save_model(run, weights(model), 1, sizes)
     return {task: folder / task for task in TASKS}
 
 

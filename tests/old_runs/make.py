@@ -3,8 +3,8 @@
     python tests/old_runs/make.py
 
 trains a tiny run of every task and kind of model on texts that it writes itself, and notes in each
-run's expected.json what that version answered. Runs of people are as old as these: they have to be
-read, to answer and to be trained on as they were. So the folders are kept, not made anew.
+run's expected.json what that version answered. People have runs as old as these, which must still
+load, answer and resume. So the folders are kept as they are; do not make them again.
 """
 
 import json
@@ -36,7 +36,7 @@ DATA = HERE / "data"
 # What a stored recipe says of its data instead of where this machine has it.
 STORED_DATA = "tests/old_runs/data"
 STEPS = 200
-# With what a run goes on; every update of it is told.
+# Settings with which a run is resumed; every update is logged.
 RESUMED = ["train.steps=220", "train.eval_every=10", "train.log_every=1"]
 
 NOUNS = {"dog": "Hund", "cat": "Kater", "bird": "Vogel", "baker": "Bäcker", "king": "König"}

@@ -12,7 +12,6 @@ import pytest
 import torch
 import uvicorn
 
-from regard.models import build as build_model
 from regard.recipe import parse
 from regard.run import Run
 from regard.serve import server
@@ -24,7 +23,8 @@ from regard.serve.server import Settings, bind, build_service, uvicorn_config
 from regard.serve.translation.service import Service
 from regard.tasks.translation.translator import Translator
 from regard.text.tokenizer import END, Tokenizer, Tokenizers
-from regard.weights import weights
+from regard.weights import build as build_model
+from regard.weights import save_model, weights
 
 LETTERS = ["the cat sleeps. a dog eats the bone, we like big red apples! jo quiz vex?"]
 
@@ -61,8 +61,9 @@ def tiny_run(folder: Path, source: str, target: str, seed: int) -> Path:
         "test",
     )
     tokenizer = Tokenizer.train(LETTERS, kind="character", vocabulary_size=300)
+    sizes = {"inputs": len(tokenizer), "outputs": len(tokenizer)}
     torch.manual_seed(seed)
-    model: Any = build_model(recipe.model, len(tokenizer), len(tokenizer))
+    model: Any = build_model(recipe, sizes)
     spelled = [i for i, p in enumerate(tokenizer.pieces(range(len(tokenizer)))) if p[:3] == "<0x"]
     with torch.no_grad():
         model.target_embedding.weight *= 3
@@ -72,7 +73,7 @@ def tiny_run(folder: Path, source: str, target: str, seed: int) -> Path:
     run = Run(folder)
     run.save_recipe(recipe)
     run.save_tokenizers(Tokenizers(tokenizer, tokenizer))
-    run.save_model(weights(model), step=1)
+    save_model(run, weights(model), 1, sizes)
     return folder
 
 

@@ -131,7 +131,7 @@ def test_a_place_that_is_taken_is_named() -> None:
 def test_there_is_a_thread_for_each_core_that_a_container_allows(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("regard.machine.usable_cores", lambda: 3)
+    monkeypatch.setattr("regard.serve.server.usable_cores", lambda: 3)
     assert default_threads(LanguagePairs([])) == 3
 
 

@@ -15,15 +15,14 @@ import torch
 import uvicorn
 from torch import nn
 
-from regard.cli.heads import measured
 from regard.data.batch import batch_pairs
-from regard.models import build
 from regard.recipe import parse
 from regard.run import Run
 from regard.studio.runs import OpenRun
 from regard.studio.server import build_app
+from regard.tasks.translation.heads import head_importance
 from regard.text.tokenizer import END, PAD, Tokenizer, Tokenizers
-from regard.weights import weights
+from regard.weights import build, save_checkpoint, save_model, weights
 
 WORDS = ("nul", "ein", "dua", "tri", "kva", "kin", "ses", "sep", "ok", "nau")
 MODELS: dict[str, dict[str, Any]] = {
@@ -108,17 +107,18 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         run.save_recipe(recipe)
         run.save_tokenizers(Tokenizers(tokenizer, tokenizer))
         torch.manual_seed(1)
-        model = build(recipe.model, len(tokenizer), len(tokenizer))
+        sizes_of_data = {"inputs": len(tokenizer), "outputs": len(tokenizer)}
+        model = build(recipe, sizes_of_data)
         # One that has learned to end what it says is enough; the other is slow to learn.
         steps = lessons(model, found, tokenizer) if name == "digits" else iter(STEPS)
         for step in steps:
             kept = weights(model)
-            run.save_checkpoint(step, {f"weight/{key}": value for key, value in kept.items()}, {})
-            run.save_model(kept, step)
+            save_checkpoint(run, step, {f"weight/{key}": value for key, value in kept.items()}, {})
+            save_model(run, kept, step, sizes_of_data)
         text = "".join(json.dumps(line) + "\n" for line in log_lines(found))
         (run.folder / "log.jsonl").write_text(text)
         run.save_info({"step": STEPS[-1], "languages": ["xx", "yy"], "parameters": 12345})
-    measured(Run.open(made["digits"]), sentences=8, how="zero", curve=True)
+    head_importance(made["digits"], sentences=8, how="zero", curve=True)
     return made
 
 
@@ -134,8 +134,9 @@ def text_run(folder: Path, task: str) -> Path:
     if task in ("classification", "tagging"):
         run.labels_path.write_text(json.dumps({"labels": LABELS}))
         outputs = len(LABELS)
-    model = build(recipe.model, len(tokenizer), outputs, recipe.labels_with)
-    run.save_model(weights(model), 1)
+    sizes = {"inputs": len(tokenizer), "outputs": outputs}
+    model = build(recipe, sizes)
+    save_model(run, weights(model), 1, sizes)
     return run.folder
 
 

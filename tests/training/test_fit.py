@@ -19,6 +19,7 @@ from regard.tasks.translation.pairs import load_prepared
 from regard.training.fit import kept_bytes, largest, pieces_that_fit
 from regard.training.loop import TrainingData
 from regard.training.run import train
+from regard.weights import load_checkpoint
 
 Tiny = Callable[..., Recipe]
 LogOf = Callable[[Path, str], list[dict[str, Any]]]
@@ -85,7 +86,7 @@ def test_pieces_make_the_same_update(
     monkeypatch.setattr(memory, "free_memory", lambda: int((parameters + 3e5) / 0.8))
     train(tiny(*settings), tmp_path / "cut")
     run = Run(tmp_path / "cut")
-    _, progress = run.load_checkpoint(run.checkpoints()[-1])
+    _, progress = load_checkpoint(run, run.checkpoints()[-1])
     assert int(progress["conditions"]["pieces of a batch"]) > 1
     whole, cut = (log_of(tmp_path / name, "step") for name in ("whole", "cut"))
     for mine, theirs in zip(whole, cut, strict=True):

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from regard.errors import RunError
+from regard.evaluate.metrics import BLEU, CHRF, LOSS
 from regard.evaluate.validation import Validation
 from regard.recipe import Recipe
 from regard.run import Run
@@ -17,7 +18,7 @@ from regard.training import card, judge
 from regard.training.events import Event, Finished, Note, Resumed
 from regard.training.loop import StepReport
 from regard.training.run import train, training_run
-from regard.weights import digest, read_tensors
+from regard.weights import digest, load_checkpoint, read_tensors, save_checkpoint
 
 Tiny = Callable[..., Recipe]
 LogOf = Callable[[Path, str], list[dict[str, Any]]]
@@ -36,7 +37,7 @@ def told(losses: Iterator[float], average: float) -> Callable[..., Validation]:
     """A stand-in for validation; weights at a step seen before are the average."""
     seen: set[int] = set()
 
-    def validate(model: Any, data: Any, step: int, batch_tokens: int) -> Validation:
+    def validate(model: Any, data: Any, step: int) -> Validation:
         loss = average if step in seen else next(losses)
         seen.add(step)
         return Validation(step, loss, {"bleu": 1.0, "chrf": 1.0})
@@ -66,7 +67,7 @@ def test_the_best_is_kept_when_later_weights_are_worse(
     assert [each.best for each in all_of(Validation, events)] == [True, True, False, False]
     model, metadata = read_tensors(run.model_path)
     assert metadata["step"] == "12"
-    checkpoint = run.load_checkpoint(run.checkpoint_path(12))[0]
+    checkpoint = load_checkpoint(run, run.checkpoint_path(12))[0]
     assert all(torch.equal(tensor, checkpoint[f"weight/{name}"]) for name, tensor in model.items())
 
 
@@ -88,7 +89,7 @@ def test_the_average_is_the_mean_of_the_checkpoints(
     finished = first(Finished, training_run(tiny("train.average=3", *settings), tmp_path))
     assert finished.averaged == 3
     run = Run(tmp_path)
-    parts = [run.load_checkpoint(path)[0] for path in run.checkpoints()[-3:]]
+    parts = [load_checkpoint(run, path)[0] for path in run.checkpoints()[-3:]]
     for name, tensor in read_tensors(run.model_path)[0].items():
         total = sum(part[f"{prefix}/{name}"].double() for part in parts)
         torch.testing.assert_close(tensor.double(), total / 3, rtol=1e-6, atol=1e-7)
@@ -116,9 +117,9 @@ def test_a_run_that_was_averaged_goes_on_from_what_it_kept(
 def test_a_validation_that_is_not_finite_is_beaten_by_any_other() -> None:
     burst = Validation(1, math.nan, {"bleu": 9.0, "chrf": 9.0})
     fine = Validation(2, 5.0, {"bleu": 1.0, "chrf": 1.0})
-    for metric in ("loss", "bleu", "chrf"):
+    for metric in (LOSS, BLEU, CHRF):
         assert judge.better(fine, burst, metric)
-        assert not judge.better(burst, fine, "loss")
+        assert not judge.better(burst, fine, LOSS)
 
 
 @pytest.mark.parametrize(
@@ -139,7 +140,7 @@ def test_patience_ends_a_run_that_no_longer_improves(
 ) -> None:
     told_scores = iter(scores)
 
-    def validate(model: Any, data: Any, step: int, batch_tokens: int) -> Validation:
+    def validate(model: Any, data: Any, step: int) -> Validation:
         loss, score = next(told_scores, (99.0, 0.0))
         return Validation(step, loss, {"bleu": score, "chrf": score})
 
@@ -168,7 +169,7 @@ def damage(path: Path) -> None:
 def test_a_damaged_checkpoint_gives_way_to_the_one_before(tiny: Tiny, copy: Path) -> None:
     run = Run(copy)
     (copy / "run.json").unlink()
-    whole = digest(run.load_checkpoint(run.checkpoint_path(24))[0], {})
+    whole = digest(load_checkpoint(run, run.checkpoint_path(24))[0], {})
     model = run.model_path.read_bytes()
     damage(run.checkpoint_path(24))
     events = list(training_run(tiny(), copy))
@@ -179,7 +180,7 @@ def test_a_damaged_checkpoint_gives_way_to_the_one_before(tiny: Tiny, copy: Path
     assert "\n" not in warnings[0]
     assert first(Resumed, events) == Resumed(18)
     # The same updates once more give the same weights; the damaged file is set aside.
-    assert digest(run.load_checkpoint(run.checkpoint_path(24))[0], {}) == whole
+    assert digest(load_checkpoint(run, run.checkpoint_path(24))[0], {}) == whole
     assert run.model_path.read_bytes() == model
     assert (run.training / "step-00000024.damaged").exists()
 
@@ -213,13 +214,13 @@ def test_a_checkpoint_of_another_make_is_refused(tiny: Tiny, copy: Path) -> None
     """Whole and with a true checksum, but not with what this version keeps."""
     (copy / "run.json").unlink()
     run = Run(copy)
-    tensors, progress = run.load_checkpoint(run.checkpoint_path(24))
+    tensors, progress = load_checkpoint(run, run.checkpoint_path(24))
     for broken in ({**progress, "mood": "good"}, {}, {**progress, "position": None}):
-        run.save_checkpoint(24, tensors, broken)
+        save_checkpoint(run, 24, tensors, broken)
         notes = all_of(Note, training_run(tiny(), copy))
         assert any("step-00000024.safetensors: not a checkpoint" in note.text for note in notes)
         (copy / "run.json").unlink()
-    run.save_checkpoint(24, {**tensors, "optimizer/exp_avg/nobody": torch.zeros(1)}, progress)
+    save_checkpoint(run, 24, {**tensors, "optimizer/exp_avg/nobody": torch.zeros(1)}, progress)
     notes = all_of(Note, training_run(tiny(), copy))
     assert any("step-00000024.safetensors: not a checkpoint" in note.text for note in notes)
 

@@ -23,6 +23,7 @@ from regard.training.loop import Position, StepReport, TrainingData, derived_see
 from regard.training.optimizer import build_optimizer
 from regard.training.run import train, training_run
 from regard.training.state import TrainingState, part
+from regard.weights import load_checkpoint
 
 Tiny = Callable[..., Recipe]
 UNTRIED = Estimate(0, 0, 0, 0.0, 0.0, 0.0, 0, Peak(0.0, 0.0))  # by any update
@@ -132,7 +133,7 @@ def test_the_moving_average_knows_nothing_of_a_skipped_update(
     recipe = tiny("train.steps=4", "train.save_every=1", "train.moving_average=0.9", "train.keep=4")
     train(recipe, tmp_path)
     run = Run(tmp_path)
-    averages = [part(run.load_checkpoint(path)[0], "average/") for path in run.checkpoints()]
+    averages = [part(load_checkpoint(run, path)[0], "average/") for path in run.checkpoints()]
     unmoved = [
         all(torch.equal(before[name], after[name]) for name in before)
         for before, after in pairwise(averages)

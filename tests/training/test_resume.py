@@ -154,8 +154,8 @@ def test_a_skipped_update_is_resumed_over(
 # Writes so slowly that most moments of a run are inside the write of a file.
 CHILD = """
 import os, time
-from safetensors.torch import save
-from regard import checkpoint
+from safetensors.numpy import save
+from regard import files
 from regard.training.run import train
 
 def slowly(function):
@@ -174,7 +174,7 @@ def slow_save(tensors, path, metadata):
             file.flush()
             time.sleep(0.003)
 
-checkpoint.save_file = slow_save
+files.save_file = slow_save
 os.fsync, os.replace = slowly(os.fsync), slowly(os.replace)
 train(recipe, out)
 """

@@ -19,6 +19,7 @@ from regard.run import Run
 from regard.training.events import Event, Finished, Note, Resumed, Saved
 from regard.training.loop import StepReport
 from regard.training.run import train, training_run
+from regard.weights import load_checkpoint
 
 Tiny = Callable[..., Recipe]
 LogOf = Callable[[Path, str], list[dict[str, Any]]]
@@ -76,7 +77,7 @@ def test_more_steps_go_on_from_the_end(tiny: Tiny, copy: Path) -> None:
     assert first(Finished, events).step == 30
     run = Run(copy)
     assert run.recipe().train.steps == 30
-    before, after = (run.load_checkpoint(run.checkpoint_path(step))[0] for step in (24, 30))
+    before, after = (load_checkpoint(run, run.checkpoint_path(step))[0] for step in (24, 30))
     assert not any(torch.equal(before[name], after[name]) for name in before)
 
 

@@ -148,11 +148,11 @@ def installed(package: str) -> str | None:
 
 def what_is_used(facts: Facts) -> Use:
     from regard.machine.devices import choose_device, choose_precision
-    from regard.recipe import TrainSection
+    from regard.tasks.sections import TokenTraining
     from regard.training.team import worthwhile
 
     device = choose_device("auto")
-    processes = worthwhile(TrainSection())
+    processes = worthwhile(TokenTraining())
     fast = facts.ctranslate2 is not None and device.type == "cpu"
     return Use(
         device=device.type,

@@ -32,7 +32,9 @@ def flags_of_tasks() -> Any:
         tuple[str, str] | None,
         Parameter(help="With --pairs: two language codes, where the file names do not show them."),
     ]
-    return make_dataclass("GivenData", [*files, ("languages", languages, field(default=None))])
+    every = [*files, ("languages", languages, field(default=None))]
+    # Without a module of its own, cyclopts takes the class for one of Python's and shows no flags.
+    return make_dataclass("GivenData", every, namespace={"__module__": __name__})
 
 
 GivenData = flags_of_tasks()

@@ -114,3 +114,40 @@ def cut(order: Indices, source: Lengths, target: Lengths, batch_tokens: int) -> 
         batches.append(order[start : start + rows])
         start += rows
     return batches
+
+
+@dataclass
+class EqualBatches:
+    """Batches of examples that are all of one size, such as pictures or rows of a table. An example
+    counts as one token, read and predicted.
+    """
+
+    examples: int
+    batch_size: int
+    seed: int
+
+    def epoch(self, epoch: int) -> list[Indices]:
+        random = np.random.Generator(np.random.Philox(key=[self.seed, epoch]))
+        order = random.permutation(self.examples)
+        return [
+            order[start : start + self.batch_size]
+            for start in range(0, self.examples, self.batch_size)
+        ]
+
+    def padding(self) -> float:
+        return 0.0
+
+    def cells(self, rows: Indices) -> int:
+        return len(rows)
+
+    def lengths(self, rows: Indices) -> Indices:
+        return np.ones(len(rows), np.int64)
+
+    def tokens(self, rows: Indices) -> int:
+        return len(rows)
+
+    def labels(self, rows: Indices) -> int:
+        return len(rows)
+
+    def amounts(self) -> Amounts:
+        return Amounts(self.examples, self.examples, 1, 1)

@@ -12,7 +12,6 @@ from typing import Any
 
 from regard.configs.transformer import TransformerConfig
 from regard.engines.ctranslate2 import FACTS, LAYOUT, fingerprint
-from regard.engines.specification import check, specification
 from regard.errors import RequestError, RunError
 from regard.files import new_folder, read_arrays
 from regard.run import Run
@@ -26,6 +25,9 @@ def convert(folder: Path, path: Path, int8: bool = False) -> None:
 
     Raises OSError where it cannot be written.
     """
+    # CTranslate2's own module of specifications loads PyTorch where it is installed.
+    from regard.engines.specification import check, specification
+
     run = Run.open(folder)
     recipe: Any = run.recipe()
     if not isinstance(recipe.model, TransformerConfig):

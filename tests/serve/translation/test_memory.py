@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from regard.cli.train import DataFlags, choose
+from regard.cli.train import choose
 from regard.data.corpus import language_codes, read_pairs
 from regard.errors import RequestError
 from regard.serve.http.refusal import Refusal
@@ -20,7 +20,7 @@ def test_suggestions_are_pairs_to_train_on(tmp_path: Path) -> None:
     path = tmp_path / "suggestions.en-de.jsonl"
     assert [pair.target for pair in read_pairs([path])] == ["Zeile", "Hund", "Katze"]
     assert language_codes([path]) == ("en", "de")
-    recipe, _ = choose(None, DataFlags(pairs=(path,)), None, tmp_path / "run", ())
+    recipe, _ = choose(None, {"pairs": (path,)}, None, tmp_path / "run", ())
     assert recipe.data.languages == ("en", "de")
     again = TranslationMemory(tmp_path, 10_000)
     assert again.find("en", "de", "cat") == memory.find("en", "de", "cat") == "Katze"

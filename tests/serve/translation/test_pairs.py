@@ -1,20 +1,29 @@
 """Which languages a run translates."""
 
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
 from regard.data import phrasebook
-from regard.serve.translation.pairs import languages_of
+from regard.decode.search import Search
+from regard.tasks.translation.translator import Translator
+
+TRAIN = 'train = ["a.src", "a.tgt"]'
+
+
+def languages_of(folder: Path) -> tuple[str, str] | None:
+    """As a translator says them, which needs neither model nor tokenizers for it."""
+    nothing: Any = None
+    return Translator(nothing, nothing, nothing, Search(), 0, folder).languages()
 
 
 @pytest.mark.parametrize(
     ("data", "languages"),
     [
-        ('languages = ["nl", "sv"]', ("nl", "sv")),
+        (f'{TRAIN}\nlanguages = ["nl", "sv"]', ("nl", "sv")),
         ('train = ["x/train.en", "x/train.de"]', ("en", "de")),
-        ('train = ["a.src", "a.tgt"]', None),
+        (TRAIN, None),
     ],
 )
 def test_a_recipe_names_the_languages(
@@ -31,6 +40,12 @@ def test_the_languages_of_every_builtin_corpus_are_known(tmp_path: Path, corpus:
 
 
 def test_a_finished_run_names_its_languages_itself(tmp_path: Path) -> None:
-    (tmp_path / "recipe.toml").write_text('[data]\nlanguages = ["nl", "sv"]\n')
-    (tmp_path / "run.json").write_text('{"languages": ["en", "de"]}')
+    (tmp_path / "recipe.toml").write_text(f'[data]\n{TRAIN}\nlanguages = ["nl", "sv"]\n')
+    (tmp_path / "run.json").write_text('{"format": 1, "languages": ["en", "de"]}')
     assert languages_of(tmp_path) == ("en", "de")
+
+
+def test_a_damaged_run_file_leaves_the_languages_to_the_recipe(tmp_path: Path) -> None:
+    (tmp_path / "recipe.toml").write_text(f'[data]\n{TRAIN}\nlanguages = ["nl", "sv"]\n')
+    (tmp_path / "run.json").write_text('{"languages": ["en", ')
+    assert languages_of(tmp_path) == ("nl", "sv")

@@ -4,7 +4,7 @@ PyTorch is loaded where it is needed, so that another engine starts at once.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -16,7 +16,7 @@ from regard.decode.hypothesis import Hypothesis
 from regard.decode.search import Search
 from regard.engines import Engine, EngineName, Stopped, never
 from regard.engines.ctranslate2 import CTranslate2, graphics_cards
-from regard.errors import RequestError
+from regard.errors import RequestError, RunError
 from regard.text.segments import segments
 from regard.text.tokenizer import Tokenizers
 
@@ -148,9 +148,10 @@ class Translator:
         if self.folder is None:
             return None
         run = Run(self.folder)
-        match run.info().get("languages"):
-            case [str(source), str(target)]:
-                return source, target
+        with suppress(RunError):  # a damaged run.json leaves it to the recipe
+            match run.info().get("languages"):
+                case [str(source), str(target)]:
+                    return source, target
         codes: tuple[str, str] | None = run.recipe_for("translation").data.codes()
         return codes
 

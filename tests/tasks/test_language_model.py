@@ -22,6 +22,7 @@ from regard.tasks.translation.translator import Translator
 from regard.tasks.writer import Writer, Writing
 from regard.training.loop import StepReport
 from regard.training.run import train, training_run
+from regard.weights import load_checkpoint
 
 Outcome = Callable[[Path], dict[str, Any]]
 LogOf = Callable[[Path, str], list[dict[str, Any]]]
@@ -103,7 +104,7 @@ def test_two_processes_learn_what_one_does(
         assert mine["loss"] == pytest.approx(theirs["loss"], abs=1e-5)
     if kind == "lstm":
         checkpoints = [Run(tmp_path / str(count)).checkpoints()[-1] for count in (1, 2)]
-        carried = [Run(path.parent.parent).load_checkpoint(path)[0] for path in checkpoints]
+        carried = [load_checkpoint(Run(path.parent.parent), path)[0] for path in checkpoints]
         first, second = (
             dict(zip(each["carried/places"].tolist(), each["carried/states"], strict=True))
             for each in carried

@@ -4,19 +4,20 @@ from pathlib import Path
 
 import pytest
 
+from regard import tasks
 from regard.cli import main
 from regard.recipe import Recipe, parse, read
 from regard.run import Run
 from regard.tasks.suggestions import suggest_from
 from regard.tasks.translation.sizes import fast_layers, suggest
-from regard.weights import num_parameters
+from regard.weights import num_parameters, save_model
 
 RECIPES = Path(__file__).parent.parent.parent / "recipes"
 
 
 def parameters(recipe: Recipe) -> int:
     size = recipe.tokenizer.vocabulary_size
-    return num_parameters(recipe, size, size)
+    return num_parameters(recipe, {"inputs": size, "outputs": size})
 
 
 @pytest.mark.parametrize(
@@ -32,7 +33,7 @@ def test_the_decoder_gives_its_parameters_to_the_encoder(
 def test_the_fast_preset_is_as_large(corpus: Path) -> None:
     data = {"folder": str(corpus), "train": ["train.xx", "train.yy"]}
     standard, fast = (
-        parse(suggest(data, preset=preset)[0], "test") for preset in ("standard", "fast")
+        parse(suggest(data, {}, preset).values, "test") for preset in ("standard", "fast")
     )
     assert fast.model.decoder_layers == 1 < standard.model.decoder_layers
     assert fast.train == standard.train
@@ -55,11 +56,12 @@ def test_a_translator_that_goes_on_has_half_the_time_and_a_lower_rate(
     corpus: Path, tmp_path: Path
 ) -> None:
     data = {"folder": str(corpus), "train": ["train.xx", "train.yy"]}
-    fresh = parse(suggest(data)[0], "test")
+    fresh = parse(suggest(data, {}, "standard").values, "test")
     first = Run(tmp_path)
     first.save_recipe(fresh)
-    first.save_model({}, step=1)
-    values, reasons = suggest_from(str(tmp_path), data, "translation")
+    save_model(first, {}, 1, {})
+    found = suggest_from(tasks.get("translation"), str(tmp_path), data)
+    values, reasons = found.values, found.reasons
     assert not {"model", "tokenizer"} & values.keys()
     train = values["train"]
     assert train["steps"] == fresh.train.steps // 2

@@ -8,13 +8,19 @@ from typing import Any
 
 import pytest
 
-from regard import distill
 from regard.cli import main
 from regard.decode.search import Search
-from regard.distill import Pairs, Translated, distillation, student_recipe, teach
 from regard.errors import RecipeError, RunError
 from regard.recipe import Recipe, read
 from regard.run import Run
+from regard.tasks.translation import distill
+from regard.tasks.translation.distill import (
+    Pairs,
+    Translated,
+    distillation,
+    student_recipe,
+    teach,
+)
 from regard.tasks.translation.translator import Translation, Translator
 from regard.training.run import train
 

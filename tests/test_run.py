@@ -27,19 +27,27 @@ from torch import Tensor
 from regard import files
 from regard.errors import RunError
 from regard.files import write_file
-from regard.models import build
 from regard.recipe import Recipe, parse
 from regard.run import Run, Tokenizers
 from regard.text.tokenizer import Tokenizer
-from regard.weights import read_tensors, weights, write_tensors
+from regard.weights import (
+    build,
+    load_checkpoint,
+    load_model,
+    read_tensors,
+    save_checkpoint,
+    save_model,
+    saved_sizes,
+    weights,
+    write_tensors,
+)
 
 # Tasks and models that between them use all layers.
 SIZED = """
 import sys
 import torch
-from regard.checkpoint import num_parameters
-from regard.models import build
 from regard.recipe import parse
+from regard.weights import build, num_parameters
 
 for task, model in [
     ("translation", {"positions": "sinusoidal"}),
@@ -58,8 +66,8 @@ for task, model in [
         model |= {"encoder_layers": 1, "decoder_layers": 1, "d_model": 8, "num_heads": 2}
     files = ["a.x", "a.y"] if task == "translation" else ["a.tsv"]
     recipe = parse({"task": task, "data": {"train": files}, "model": model}, "sized")
-    counted = num_parameters(recipe, 30, 30)
-    real = build(recipe.model, 30, 30, recipe.labels_with)
+    sizes = {"inputs": 30, "outputs": 30}
+    counted, real = num_parameters(recipe, sizes), build(recipe, sizes)
     assert counted == sum(each.numel() for each in real.parameters()), task
     assert "torch._dynamo" not in sys.modules, (task, model)
 """
@@ -94,12 +102,14 @@ def trained(run: Run, tokenizer: Tokenizer) -> Run:
     """A folder as training leaves it, with random weights."""
     run.save_recipe(small_recipe())
     run.save_tokenizers(Tokenizers(tokenizer, tokenizer))
-    run.save_model(weights(build(small_recipe().model, len(tokenizer), len(tokenizer))), step=5)
+    sizes = {"inputs": len(tokenizer), "outputs": len(tokenizer)}
+    save_model(run, weights(build(small_recipe(), sizes)), 5, sizes)
     return run
 
 
-def load_model(run: Run) -> None:
-    run.model(run.tokenizers())
+def save_again(run: Run, tensors: dict[str, Tensor]) -> None:
+    """Other weights, with the sizes that the folder has."""
+    save_model(run, tensors, 5, saved_sizes(run, files.read_metadata(run.model_path)))
 
 
 def same(found: tuple[dict[str, Tensor], dict[str, Any]]) -> bool:
@@ -166,17 +176,17 @@ def expected_error(expected: bool, *parts: object) -> Iterator[None]:
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO, errno.EROFS, errno.EDQUOT])
 def test_a_save_that_fails_anywhere_costs_nothing(run: Run, code: int) -> None:
-    run.save_checkpoint(12, TENSORS, PROGRESS)
+    save_checkpoint(run, 12, TENSORS, PROGRESS)
     new = run.checkpoint_path(18)
-    calls, last = calls_of(lambda: run.save_checkpoint(18, TENSORS, PROGRESS))
+    calls, last = calls_of(lambda: save_checkpoint(run, 18, TENSORS, PROGRESS))
     for number in calls:
         new.unlink(missing_ok=True)
         with (
             expected_error(number <= last, new, os.strerror(code)),
             failing_call(number, code),
         ):
-            run.save_checkpoint(18, TENSORS, PROGRESS)
-        assert same(run.load_checkpoint(run.checkpoint_path(12)))
+            save_checkpoint(run, 18, TENSORS, PROGRESS)
+        assert same(load_checkpoint(run, run.checkpoint_path(12)))
         # There is no half-written one: it is whole, or it is not there.
         assert all(read_tensors(path) for path in run.checkpoints())
         run.sweep()
@@ -215,30 +225,30 @@ def test_the_disk_has_the_content_before_the_name(
 
     monkeypatch.setattr(os, "fsync", noted_fsync)
     monkeypatch.setattr(os, "replace", noted_replace)
-    path = run.save_checkpoint(12, TENSORS, PROGRESS)
+    path = save_checkpoint(run, 12, TENSORS, PROGRESS)
     assert order == [path.stat().st_ino, "replace", run.training.stat().st_ino]
 
 
 def test_a_real_full_disk(run: Run) -> None:
     """The system itself refuses to let a file grow, in the middle of the write."""
     big = {"weight/a": torch.zeros(100_000)}
-    run.save_checkpoint(12, TENSORS, PROGRESS)
+    save_checkpoint(run, 12, TENSORS, PROGRESS)
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, before[1]))
     try:
         with pytest.raises(RunError) as raised:
-            run.save_checkpoint(18, big, PROGRESS)
+            save_checkpoint(run, 18, big, PROGRESS)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert_one_sentence(raised.value, run.checkpoint_path(18), "cannot be written")
     assert [path.name for path in run.training.iterdir()] == ["step-00000012.safetensors"]
-    assert same(run.load_checkpoint(run.checkpoint_path(12)))
+    assert same(load_checkpoint(run, run.checkpoint_path(12)))
 
 
 def test_a_missing_folder_is_a_sentence(run: Run) -> None:
     run.training.rmdir()
     with pytest.raises(RunError, match="No such file or directory"):
-        run.save_checkpoint(12, TENSORS, PROGRESS)
+        save_checkpoint(run, 12, TENSORS, PROGRESS)
 
 
 def test_sweep_takes_only_its_own(run: Run) -> None:
@@ -273,7 +283,7 @@ def test_like_content_gives_like_bytes(run: Run) -> None:
     """So that two runs can be compared by the checksums of their files."""
     contents = set()
     for _ in range(20):
-        contents.add(run.save_checkpoint(12, TENSORS, PROGRESS).read_bytes())
+        contents.add(save_checkpoint(run, 12, TENSORS, PROGRESS).read_bytes())
     assert len(contents) == 1
 
 
@@ -281,49 +291,49 @@ def test_like_content_gives_like_bytes(run: Run) -> None:
 
 
 def test_every_flipped_bit_is_found(run: Run) -> None:
-    path = run.save_checkpoint(12, TENSORS, PROGRESS)
+    path = save_checkpoint(run, 12, TENSORS, PROGRESS)
     content = bytearray(path.read_bytes())
     for position, bit in itertools.product(range(len(content)), range(8)):
         content[position] ^= 1 << bit
         path.write_bytes(content)
         content[position] ^= 1 << bit
         with pytest.raises(RunError) as raised:
-            run.load_checkpoint(path)
+            load_checkpoint(run, path)
         assert_one_sentence(raised.value, path)
     path.write_bytes(content)
-    assert same(run.load_checkpoint(path))
+    assert same(load_checkpoint(run, path))
 
 
 def test_every_truncation_is_found(run: Run) -> None:
-    path = run.save_checkpoint(12, TENSORS, PROGRESS)
+    path = save_checkpoint(run, 12, TENSORS, PROGRESS)
     content = path.read_bytes()
     for length in (*range(len(content)), len(content) + 1):
         path.write_bytes((content + b"\0")[:length])
         with pytest.raises(RunError) as raised:
-            run.load_checkpoint(path)
+            load_checkpoint(run, path)
         assert_one_sentence(raised.value, path)
 
 
 def test_a_checkpoint_under_another_name_is_refused(run: Run) -> None:
-    path = run.save_checkpoint(12, TENSORS, PROGRESS)
+    path = save_checkpoint(run, 12, TENSORS, PROGRESS)
     path.rename(run.checkpoint_path(18))
     with pytest.raises(RunError, match="holds step 12"):
-        run.load_checkpoint(run.checkpoint_path(18))
+        load_checkpoint(run, run.checkpoint_path(18))
 
 
 def test_a_checkpoint_is_no_model_and_a_model_no_checkpoint(trained: Run) -> None:
     shutil.copy(trained.model_path, trained.checkpoint_path(5))
     with pytest.raises(RunError, match="not a checkpoint"):
-        trained.load_checkpoint(trained.checkpoint_path(5))
+        load_checkpoint(trained, trained.checkpoint_path(5))
     tensors, _ = read_tensors(trained.model_path)
-    path = trained.save_checkpoint(5, {f"weight/{n}": t for n, t in tensors.items()}, PROGRESS)
+    path = save_checkpoint(trained, 5, {f"weight/{n}": t for n, t in tensors.items()}, PROGRESS)
     path.replace(trained.model_path)
     with pytest.raises(RunError, match="not the weights of this model"):
         load_model(trained)
 
 
 def test_other_files_are_not_checkpoints(run: Run) -> None:
-    run.save_checkpoint(12, TENSORS, PROGRESS)
+    save_checkpoint(run, 12, TENSORS, PROGRESS)
     for name in ("step-00000018.damaged", "step-best.safetensors", "notes.safetensors"):
         (run.training / name).write_bytes(b"x")
     assert run.checkpoints() == [run.checkpoint_path(12)]
@@ -399,8 +409,7 @@ def test_foreign_weights_do_not_load(name: str, trained: Run) -> None:
 
 
 def test_good_weights_load(trained: Run) -> None:
-    tokenizers = trained.tokenizers()
-    model = trained.model(tokenizers)
+    model = load_model(trained)
     assert not model.training
     for name, tensor in read_tensors(trained.model_path)[0].items():
         assert torch.equal(tensor, dict(model.named_parameters())[name])
@@ -411,7 +420,7 @@ def test_weights_that_are_not_finite_are_refused(trained: Run, value: float) -> 
     tensors = {name: t.clone() for name, t in read_tensors(trained.model_path)[0].items()}
     name = sorted(tensors)[3]
     tensors[name].view(-1)[-1] = value
-    trained.save_model(tensors, step=5)
+    save_again(trained, tensors)
     with pytest.raises(RunError) as raised:
         load_model(trained)
     assert_one_sentence(raised.value, trained.model_path, name, "not finite")
@@ -437,7 +446,7 @@ def test_weights_of_another_model_are_refused(
     tensors, _ = read_tensors(trained.model_path)
     name = sorted(tensors)[3]
     change(tensors, name)
-    trained.save_model(tensors, step=5)
+    save_again(trained, tensors)
     with pytest.raises(RunError) as raised:
         load_model(trained)
     assert_one_sentence(raised.value, trained.model_path, name)
@@ -538,7 +547,7 @@ def test_a_lock_that_was_removed_keeps_nobody_out(tmp_path: Path) -> None:
     def late(file: IO[str], how: int) -> None:
         if not opened:
             opened.append(file)
-            run.forget(made)  # what the last holder does before it lets go
+            run.forget(set(), made)  # what the last holder does before it lets go
         real(file, how)
 
     with pytest.MonkeyPatch.context() as patch:
@@ -547,7 +556,7 @@ def test_a_lock_that_was_removed_keeps_nobody_out(tmp_path: Path) -> None:
             assert run.lock_path.exists()
             with pytest.raises(RunError, match="another process is training here"), run.lock():
                 pass
-    run.forget(made)
+    run.forget(set(), made)
     assert not list(tmp_path.iterdir())
 
 
@@ -556,5 +565,5 @@ def test_forgetting_keeps_folders_that_hold_more(tmp_path: Path) -> None:
     made = run.missing_folders()
     with run.lock():
         (tmp_path / "run" / "notes.txt").write_text("mine")
-        run.forget(made)
+        run.forget(run.files(), made)
     assert [path.name for path in run.folder.iterdir()] == ["notes.txt"]
