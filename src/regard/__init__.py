@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from regard.tasks.embedder import Embedder
     from regard.tasks.filler import Filler
     from regard.tasks.tagging import Tagger
-    from regard.tasks.translation.translator import Alignment, Translation, Translator
+    from regard.tasks.translation.looking import Alignment
+    from regard.tasks.translation.translator import Translation, Translator
     from regard.tasks.writer import Writer, Writing
     from regard.text.tokenizer import Tokenizer
     from regard.training.run import train, training_run
@@ -61,7 +62,7 @@ _HOMES = {
     "Translator": "regard.tasks.translation.translator:Translator",
     "Search": "regard.decode.search:Search",
     "Translation": "regard.tasks.translation.translator:Translation",
-    "Alignment": "regard.tasks.translation.translator:Alignment",
+    "Alignment": "regard.tasks.translation.looking:Alignment",
     "Writer": "regard.tasks.writer:Writer",
     "Writing": "regard.tasks.writer:Writing",
     "Classifier": "regard.tasks.classification:Classifier",

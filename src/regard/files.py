@@ -5,6 +5,8 @@ means a whole file. Arrays carry a checksum of their content in the header of th
 here loads PyTorch; `regard.weights` has the same for its tensors.
 """
 
+from __future__ import annotations
+
 import errno
 import hashlib
 import json
@@ -14,14 +16,16 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from regard.errors import RunError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 HEADER_BYTES = 4 << 20
 # The types of numbers, by their names in a file, that both numpy and PyTorch have.

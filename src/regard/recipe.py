@@ -208,8 +208,7 @@ def schema_of(values: Mapping[str, Any], where: str) -> type[Recipe]:
 
 def parse(values: Mapping[str, Any], where: str) -> Recipe:
     """A recipe from plain values; every complaint names the key."""
-    schema = schema_of(values, where)
-    return validated(schema, without_other_tasks(values, schema), where)
+    return validated(schema_of(values, where), values, where)
 
 
 def validated(schema: type[S], values: Mapping[str, Any], where: str) -> S:
@@ -236,7 +235,8 @@ def read(path: Path | str, settings: Iterable[str] = ()) -> Recipe:
     values = read_values(path)
     schema = schema_of(override(values, settings), str(path))
     # What is typed is never dropped: it does something or it is refused.
-    return parse(override(without_other_tasks(values, schema), settings), str(path))
+    values = override(without_other_tasks(values, schema), settings)
+    return validated(schema, values, str(path))
 
 
 def override(values: Mapping[str, Any], settings: Iterable[str]) -> dict[str, Any]:

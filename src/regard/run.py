@@ -27,7 +27,6 @@ from typing import TYPE_CHECKING, Any
 from regard import tasks
 from regard.errors import RegardError, RunError
 from regard.files import HEADER_BYTES, SCRATCH, take_lock, write_file
-from regard.recipe_format import read_values
 from regard.text.tokenizer import Tokenizers
 
 if TYPE_CHECKING:
@@ -101,6 +100,8 @@ class Run:
 
     def task_name(self) -> str:
         """The task as the recipe names it; the rest of the recipe may be wrong."""
+        from regard.recipe_format import read_values  # a converted run is used without it
+
         try:
             return str(read_values(self.recipe_path).get("task", tasks.DEFAULT))
         except RegardError as error:

@@ -11,10 +11,10 @@ import torch
 
 from regard.cli import main
 from regard.configs.transformer import TransformerConfig
+from regard.files import read_metadata
 from regard.recipe import Recipe, parse
 from regard.run import Run
 from regard.text.tokenizer import Tokenizer, Tokenizers
-from regard.files import read_metadata
 from regard.weights import build, load_model, save_model, saved_sizes, weights
 
 WORDS = {"one": "un", "two": "deux", "three": "trois", "four": "quatre", "<b>&": "</script>"}

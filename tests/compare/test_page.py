@@ -16,7 +16,7 @@ from regard.errors import RequestError
 from regard.evaluate.lengths import Bin
 from regard.evaluate.scores import Score
 from regard.evaluate.significance import Difference
-from regard.tasks.translation.translator import Alignment
+from regard.tasks.translation.looking import Alignment
 
 NASTY = '<b onclick="x">$a & "b"'
 BINS = (Bin(1, 5, 3.5, tuple(range(10))), Bin(6, 10, 8.0, tuple(range(10, 30))))

@@ -56,7 +56,7 @@ sys.meta_path.insert(0, Blocked())
 from regard.engines.ctranslate2 import FACTS, CTranslate2
 from regard.engines.specification import check, specification
 from regard.files import new_folder, read_arrays
-from regard.search import Search
+from regard.decode.search import Search
 from regard.text.tokenizer import Tokenizers
 
 for line in sys.stdin:

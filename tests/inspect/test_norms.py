@@ -12,7 +12,7 @@ from torch.testing import assert_close
 
 from regard.data.batch import batch_pairs
 from regard.errors import RequestError
-from regard.inspect.heads import Head, Part, attentions
+from regard.inspect.heads.heads import Head, Part, attentions
 from regard.inspect.maps import MapLabels, Maps, attention_maps
 from regard.inspect.numbers import numbers
 from regard.models.recurrent import Recurrent, RecurrentConfig

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from regard.data.batch import batch_pairs
 from regard.errors import RequestError
-from regard.inspect.heads import Head, attentions
+from regard.inspect.heads.heads import Head, attentions
 from regard.inspect.maps import attention_maps
 from regard.inspect.numbers import Numbers, numbers
 from regard.models.recurrent import Recurrent, RecurrentConfig

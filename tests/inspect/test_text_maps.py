@@ -11,7 +11,7 @@ from torch.testing import assert_close
 
 from regard.cli import main
 from regard.errors import RequestError
-from regard.inspect.heads import Part
+from regard.inspect.heads.heads import Part
 from regard.layers.attention import attention
 from regard.recipe import parse
 from regard.run import Run

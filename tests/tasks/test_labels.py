@@ -25,7 +25,7 @@ from regard.tasks.tagging import Tagger
 from regard.training.events import Note
 from regard.training.loop import StepReport
 from regard.training.run import train, training_run
-from regard.weights import read_tensors
+from regard.weights import load_model, read_tensors
 
 Outcome = Callable[[Path], dict[str, Any]]
 
@@ -43,6 +43,11 @@ TASKS = {
     "classification": '[model]\nkind = "recurrent"\nd_model = 16\ndropout = 0.2',
     "tagging": BERT,
     "masked-language-model": BERT,
+}
+LENGTHS = {
+    "classification": "max_length = 24",
+    "tagging": "max_length = 24",
+    "masked-language-model": "context = 16",
 }
 COMMANDS = {"classification": "classify", "tagging": "tag", "masked-language-model": "fill"}
 FILES = {"classification": "a.tsv", "tagging": "a.conll", "masked-language-model": "a.txt"}
@@ -75,8 +80,7 @@ def recipe_of(folder: Path, task: str, *settings: str, model: bool = True) -> Re
         folder = "{folder}"
         train = ["{FILES[task]}"]
         held_out_share = 0.2
-        context = 16
-        max_length = 24
+        {LENGTHS[task]}
         [tokenizer]
         vocabulary_size = 310
         {TASKS[task] if model else ""}
@@ -256,23 +260,23 @@ def test_embeddings_begin_with_known_vectors(folder: Path, tmp_path: Path) -> No
 
 
 def test_embeddings_begin_with_what_counting_tells(folder: Path, tmp_path: Path) -> None:
-    settings = ("data.counted_window=4", "train.steps=1", "train.learning_rate=1e-12")
+    settings = ("data.cooccurrence_window=4", "train.steps=1", "train.learning_rate=1e-12")
     recipe = recipe_of(folder, "masked-language-model", *settings)
     events = list(training_run(recipe, tmp_path))
     assert any("Counting which pieces" in event.text for event in events if isinstance(event, Note))
     run = Run(tmp_path)
     pieces = len(run.tokenizers().source)
-    network = run.network(pieces, pieces)
+    model: Any = load_model(run)
     text = Stream.open(run.training / "data", "train")
     counted = cooccurrence_vectors(text, pieces, 16, 4)
     known = counted.occurrences > 0
-    found = network.embedding.weight[known].detach()
+    found = model.embedding.weight[known].detach()
     near = F.cosine_similarity(found[:, : counted.vectors.size(1)], counted.vectors[known])
     assert 0 < known.sum() < pieces
     assert near.min() > 0.999
-    strength = network.positions.table.detach().square().mean() / found.square().mean()
+    strength = model.positions.table.detach().square().mean() / found.square().mean()
     assert 0.8 < strength < 1.25
-    foreseen = network.output.bias.detach().softmax(0)
+    foreseen = model.output.bias.detach().softmax(0)
     shares = counted.occurrences / counted.occurrences.sum()
     assert (foreseen - shares).abs().max() < 0.05
     # What a finished run knows is not counted anew.
@@ -284,12 +288,12 @@ def test_embeddings_begin_with_what_counting_tells(folder: Path, tmp_path: Path)
 @pytest.mark.parametrize(
     ("task", "settings", "complaint"),
     [
-        ("classification", (), "is for a masked-language-model, not classification"),
-        ("masked-language-model", ("train.from_run=x",), "counted_window and train.from_run"),
+        ("classification", (), "is for masked-language-model, and would do nothing here"),
+        ("masked-language-model", ("train.from_run=x",), "cooccurrence_window and train.from_run"),
         (
             "masked-language-model",
             ("data.embeddings=x", "tokenizer.kind=word"),
-            "counted_window and data.embeddings",
+            "cooccurrence_window and data.embeddings",
         ),
     ],
 )
@@ -297,7 +301,7 @@ def test_a_model_begins_with_one_thing(
     folder: Path, task: str, settings: tuple[str, ...], complaint: str
 ) -> None:
     with pytest.raises(RecipeError, match=complaint):
-        recipe_of(folder, task, "data.counted_window=4", *settings)
+        recipe_of(folder, task, "data.cooccurrence_window=4", *settings)
 
 
 def test_the_commands(

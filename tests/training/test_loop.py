@@ -26,7 +26,7 @@ from regard.training.state import TrainingState, part
 from regard.weights import load_checkpoint
 
 Tiny = Callable[..., Recipe]
-UNTRIED = Estimate(0, 0, 0, 0.0, 0.0, 0.0, 0, Peak(0.0, 0.0))  # by any update
+UNTRIED = Estimate(0, 0, 0.0, 0.0, 0.0, 0, Peak(0.0, 0.0))  # by any update
 LogOf = Callable[[Path, str], list[dict[str, Any]]]
 Kind = TypeVar("Kind")
 
@@ -99,10 +99,10 @@ def poison(monkeypatch: pytest.MonkeyPatch, calls: Callable[[int], bool]) -> Non
     """NaN for the chosen calls of the objective; two calls make an update."""
     translation, number = objectives.translation, 0
 
-    def poisoned(model: Any, batch: Any, smoothing: float) -> Loss:
+    def poisoned(model: Any, batch: Any, label_smoothing: float) -> Loss:
         nonlocal number
         number += 1
-        loss = translation(model, batch, smoothing)
+        loss = translation(model, batch, label_smoothing)
         return Loss(loss.total * (math.nan if calls(number) else 1.0), loss.count)
 
     monkeypatch.setattr(objectives, "translation", poisoned)
@@ -214,7 +214,7 @@ def test_the_estimate_is_near_what_happens(tiny: Tiny, tmp_path: Path) -> None:
     estimate = first(Estimate, events)
     model = build(tiny().model, 300, 300)
     assert estimate.parameters == sum(p.numel() for p in model.parameters())
-    assert (estimate.vocabulary, estimate.steps) == (300, 40)
+    assert (estimate.remark, estimate.steps) == ("vocabulary 300", 40)
     epoch = len(training_data(tmp_path, tiny()).batches.epoch(0))
     assert estimate.passes == 40 * 2 / epoch  # two batches an update
     assert 2**26 < estimate.memory_bytes < 2**34

@@ -133,8 +133,8 @@ def test_a_skipped_update_is_resumed_over(
     """The poisoned batches are the same in both runs: those whose longest source is odd."""
     translation = objectives.translation
 
-    def poisoned(model: Any, batch: Any, smoothing: float) -> objectives.Loss:
-        loss = translation(model, batch, smoothing)
+    def poisoned(model: Any, batch: Any, label_smoothing: float) -> objectives.Loss:
+        loss = translation(model, batch, label_smoothing)
         bad = batch.source.size(1) % 2 == 1
         return objectives.Loss(loss.total * (float("nan") if bad else 1.0), loss.count)
 

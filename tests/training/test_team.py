@@ -236,6 +236,6 @@ def test_how_many_processes_pay(
     cores: int,
     expected: int,
 ) -> None:
-    monkeypatch.setattr(team.machine, "usable_cores", lambda: cores)
+    monkeypatch.setattr(team.cores, "usable_cores", lambda: cores)
     recipe = tiny("train.steps=5000", "train.threads=0", *settings)
     assert team.worthwhile(recipe.train) == expected

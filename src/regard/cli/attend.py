@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 if TYPE_CHECKING:
     from regard.inspect.alignments import Aligners
-    from regard.inspect.heads import Head, Part
+    from regard.inspect.heads.heads import Head, Part
     from regard.inspect.maps import Maps, Matrix, Measure
     from regard.tasks.attender import Attender
     from regard.tasks.translation.translator import Translator
@@ -122,7 +122,7 @@ def chosen_map(
 ) -> tuple[str, "Matrix"]:
     """The map with what it is called."""
     from regard.errors import RequestError
-    from regard.inspect.heads import choose_heads
+    from regard.inspect.heads.heads import choose_heads
 
     aligners = aligners_of(looking)
     best = aligners.best if aligners else None
@@ -158,7 +158,7 @@ def first_part(maps: "Maps") -> "Part":
 
 def first_head(looking: "Translator | Attender", maps: "Maps", which: MapFlags) -> "Head":
     """The head that a page with all of them opens with."""
-    from regard.inspect.heads import Head
+    from regard.inspect.heads.heads import Head
 
     aligners = aligners_of(looking)
     unsaid = which.part is None and which.layer is None and which.head is None

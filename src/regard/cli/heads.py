@@ -75,7 +75,7 @@ def heads(
 
     from regard.cli.checks import check_picture, check_sentences
     from regard.cli.display import SCREEN, results
-    from regard.inspect.importance import save_importance, terminal_importance
+    from regard.inspect.heads.importance import save_importance, terminal_importance
     from regard.tasks.translation.heads import head_importance
 
     check_sentences(sentences)

@@ -8,7 +8,7 @@ from html import escape
 from regard.compare.measure import Comparison
 from regard.compare.table import ceiling
 from regard.evaluate.scores import Metric
-from regard.tasks.translation.translator import Alignment
+from regard.tasks.translation.looking import Alignment
 
 WIDTH, HEIGHT = 520, 300
 LEFT, RIGHT, TOP, BOTTOM = 44, 14, 14, 44

@@ -9,7 +9,7 @@ from regard.evaluate.lengths import Bin, length_bins, scores_by_length
 from regard.evaluate.scores import Metric, Score, corpus_scores
 from regard.evaluate.significance import Difference, paired_differences
 from regard.run import Run
-from regard.tasks.translation.translator import Alignment
+from regard.tasks.translation.looking import Alignment
 from regard.weights import num_parameters
 
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import torch
 
 from regard.data.batch import START, batch_pairs
-from regard.inspect.heads import attentions
+from regard.inspect.heads.heads import attentions
 from regard.inspect.maps import Reading, merge_words, recording
 
 if TYPE_CHECKING:

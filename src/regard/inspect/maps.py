@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from regard.data.batch import START, batch_pairs
 from regard.errors import RequestError
-from regard.inspect.heads import Attention, Part, attentions
+from regard.inspect.heads.heads import Attention, Part, attentions
 from regard.layers.attention import MultiHeadAttention
 
 if TYPE_CHECKING:

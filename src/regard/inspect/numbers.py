@@ -13,7 +13,7 @@ from torch import Tensor
 
 from regard.data.batch import START, batch_pairs
 from regard.errors import RequestError
-from regard.inspect.heads import Attention, Head, attentions, num_heads
+from regard.inspect.heads.heads import Attention, Head, attentions, num_heads
 from regard.layers.attention import (
     CrossAttention,
     MultiHeadAttention,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 
-from regard.inspect.heads import PARTS, Head, Part
+from regard.inspect.heads.heads import PARTS, Head, Part
 from regard.inspect.maps import Maps, Measure
 
 # The height of the frame in a notebook, in pixels; a larger page is scrolled inside it.

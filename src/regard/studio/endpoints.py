@@ -13,7 +13,7 @@ from regard.decode.search import Search
 from regard.engines.native import Native
 from regard.errors import RequestError
 from regard.inspect.alternatives import alternatives
-from regard.inspect.heads import Head, Part, head_means
+from regard.inspect.heads.heads import Head, Part, head_means
 from regard.inspect.maps import Maps, Measure, attention_maps
 from regard.inspect.numbers import numbers
 from regard.inspect.positions import position_table

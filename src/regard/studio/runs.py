@@ -16,7 +16,7 @@ from regard.run import Run
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from regard.inspect.heads import Head
+    from regard.inspect.heads.heads import Head
     from regard.inspect.maps import Maps
     from regard.tasks.translation.translator import Translator
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from regard import tasks
 from regard.errors import RequestError
-from regard.inspect.heads import Attention, attentions
+from regard.inspect.heads.heads import Attention, attentions
 from regard.inspect.maps import Maps, carried_products, padded, recording, stacked
 from regard.studio.endpoints import layer_maps
 from regard.studio.requests import Text, TextLayer

@@ -4,7 +4,6 @@ A task is one module (a folder for translation) that holds `TASK`. It is loaded 
 this list loads nothing.
 """
 
-import difflib
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -118,6 +117,8 @@ def entry(name: str) -> Entry:
     """The row of a task, or a sentence that names the nearest one."""
     if name in TASKS:
         return TASKS[name]
+    import difflib
+
     close = difflib.get_close_matches(name, TASKS, n=1)
     known = f"did you mean {close[0]}?" if close else f"there are {', '.join(TASKS)}"
     raise RecipeError(f"task {name[:80]}: there is no such task; {known}")

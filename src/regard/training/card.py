@@ -1,12 +1,14 @@
 """What a finished run says of itself: run.json for programs, README.md for people."""
 
 import platform
+from collections.abc import Sequence
 from importlib.metadata import version
 
 import torch
 
 from regard import tasks
 from regard.evaluate.metrics import format_scores
+from regard.evaluate.validation import Sample
 from regard.files import write_file
 from regard.recipe import Recipe
 from regard.run import Run, commands_for
@@ -61,9 +63,7 @@ def text(run: Run, recipe: Recipe, finished: Finished, parameters: int, lines: l
         if finished.averaged
         else f"those of step {validation.step:,}"
     )
-    examples = "\n".join(
-        f"| {cell(s.source)} | {cell(s.output)} | {cell(s.reference)} |" for s in validation.samples
-    )
+    table = sample_table(described.columns, validation.samples)
     commands = "\n".join(f"    {line}" for line in commands_for(recipe, run.folder))
     return f"""# {run.folder.name}
 
@@ -76,11 +76,7 @@ def text(run: Run, recipe: Recipe, finished: Finished, parameters: int, lines: l
 - Validation: {", ".join(scores)}.
 {measured}- `recipe.toml` repeats the run; `log.jsonl` holds what happened.
 
-| {" | ".join(described.columns)} |
-|---|---|---|
-{examples}
-
-It knows what its training data showed it. Check what it says before you rely on it.
+{table}It knows what its training data showed it. Check what it says before you rely on it.
 
 {commands}
 """
@@ -104,6 +100,15 @@ def summary(recipe: Recipe) -> str:
     """The model in a few words."""
     model = recipe.model
     return str(model.summary()) if hasattr(model, "summary") else type(model).__name__
+
+
+def sample_table(columns: Sequence[str], samples: Sequence[Sample]) -> str:
+    """Validation samples with an empty line after them; nothing if there are none."""
+    if not samples:
+        return ""
+    head = [f"| {' | '.join(columns)} |", "|---|---|---|"]
+    rows = [f"| {cell(s.source)} | {cell(s.output)} | {cell(s.reference)} |" for s in samples]
+    return "\n".join([*head, *rows]) + "\n\n"
 
 
 def cell(text: str) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from regard.machine.packages import require_torch
 from regard.serve.one_thread import OneThread
 from regard.tasks.translation.translator import Translation, Translator
 
@@ -17,6 +18,8 @@ async def explain(
     sentences, the alignment is empty. Alignments are computed in one thread, since a model can
     record its attention for one caller at a time.
     """
+    if aligner is not None:
+        require_torch("an explanation")
     return {
         "tokens": [token for each in outputs for token in each.tokens],
         "logprobs": [value for each in outputs for value in each.log_probabilities],

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from regard.errors import RequestError, RunError
-from regard.evaluate.ablation import Bench, CurvePoint, Importance, greedy_curve
 from regard.files import write_file
-from regard.inspect.heads import How, choose_heads, heads_of
-from regard.inspect.pruning import without_heads
+from regard.inspect.heads.ablation import Bench, CurvePoint, Importance, greedy_curve
+from regard.inspect.heads.heads import How, choose_heads, heads_of
+from regard.inspect.heads.pruning import without_heads
 from regard.reporter import SILENT, Reporter
 from regard.run import Run
 from regard.tasks.translation.held_out import held_out_pairs

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from regard.errors import RequestError
-from regard.inspect.heads import How, all_but, choose_heads, head_means
+from regard.inspect.heads.heads import How, all_but, choose_heads, head_means
 from regard.run import Run
 from regard.tasks.translation.held_out import held_out_batches
 from regard.tasks.translation.translator import Translator

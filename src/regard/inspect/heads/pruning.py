@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from regard.inspect.heads import Head, Part, attentions
+from regard.inspect.heads.heads import Head, Part, attentions
 from regard.layers.attention import MultiHeadAttention
 
 if TYPE_CHECKING:

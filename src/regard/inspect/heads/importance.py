@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from regard.inspect.heads import PARTS
+from regard.inspect.heads.heads import PARTS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from regard.errors import RequestError
-from regard.inspect.heads import Head, attentions, choose_heads
+from regard.inspect.heads.heads import Head, attentions, choose_heads
 from regard.layers.attention import CrossAttention, Forced
 
 # The name of a head, or a pattern for several → position of the output → pieces of the source.

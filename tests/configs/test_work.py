@@ -8,33 +8,24 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from regard.work import (
-    counted_tokens,
-    loss_flops,
-    recurrent_activation_bytes,
-    stack_activation_bytes,
-    training_flops,
-    work_of,
-)
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from regard import objectives
+from regard.configs.bert import BertConfig
+from regard.configs.gpt import GPTConfig
+from regard.configs.head import HeadConfig
+from regard.configs.recurrent import ReaderConfig, RecurrentConfig, RecurrentLanguageModelConfig
+from regard.configs.work import Work, loss_flops
 from regard.data.batch import TextBatch, batch_pairs
 from regard.data.masked import MaskedExamples, Masking
 from regard.data.stream import Stream, WindowBatches, write_stream
-from regard.models import (
-    BertConfig,
-    GPTConfig,
-    HeadConfig,
-    ReaderConfig,
-    RecurrentConfig,
-    RecurrentLanguageModelConfig,
-    build,
-)
+from regard.models import build
 from regard.planning.fleet import find_fleet
-from regard.planning.plan import Sizes, activations, make_plan
+from regard.planning.plan import activations, make_plan, planning_of
+from regard.planning.task_planning import Sizes
 from regard.recipe import parse
+from regard.reporter import SILENT
 from regard.text.tokenizer import Tokenizer
 
 VOCABULARY, ROWS, LENGTH = 300, 4, 20
@@ -59,8 +50,9 @@ def test_work_is_what_pytorch_counts(choice: dict[str, Any]) -> None:
     with sdpa_kernel(SDPBackend.MATH), counter:
         model.features(tokens()[:, :-1]).sum().backward()
     count = ROWS * LENGTH
-    work = training_flops(config, VOCABULARY, 0, count, LENGTH, LENGTH)
-    assert work - loss_flops(config, VOCABULARY, count) == counter.get_total_flops()
+    work = config.training_flops(VOCABULARY, Work(0, count, LENGTH, LENGTH))
+    loss = loss_flops(config.d_model, VOCABULARY, count)
+    assert work - loss == counter.get_total_flops()
 
 
 def test_the_work_of_a_bert_is_on_what_it_reads() -> None:
@@ -71,7 +63,7 @@ def test_the_work_of_a_bert_is_on_what_it_reads() -> None:
     with sdpa_kernel(SDPBackend.MATH), counter:
         model.features(read, torch.ones_like(read, dtype=torch.bool)).sum().backward()
     count = read.numel()
-    assert training_flops(config, 0, count, 0, LENGTH + 1) == counter.get_total_flops()
+    assert config.training_flops(0, Work(count, 0, LENGTH + 1)) == counter.get_total_flops()
 
 
 @contextmanager
@@ -100,7 +92,7 @@ def test_activations_are_what_autograd_keeps(choice: dict[str, Any]) -> None:
     with keeping(model) as kept:
         objectives.next_token(model, TextBatch(ids[:, :-1], ids[:, 1:]))
     num_bytes = sum(kept.values()) - 4 * model.output.weight.numel()  # a gradient made already
-    told = stack_activation_bytes(config, ROWS * LENGTH)
+    told = config.activation_bytes(Work(0, ROWS * LENGTH))
     assert told == pytest.approx(num_bytes, rel=0.05)
 
 
@@ -118,7 +110,7 @@ def test_a_recurrent_model_meets_each_weight_once_a_token(
 ) -> None:
     model = build(config, VOCABULARY, VOCABULARY)
     weights = [p.numel() for name, p in model.named_parameters() if "kernel.weight" in name]
-    assert training_flops(config, 0, 1, 1) == 6 * sum(weights)
+    assert config.training_flops(0, Work(1, 1)) == 6 * sum(weights)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +128,9 @@ def test_a_recurrent_model_meets_each_weight_once_a_token(
 def test_every_task_can_be_planned(task: str, kind: str, outputs: str) -> None:
     sizes = {"d_model": 64} if kind == "recurrent" else SIZES
     values = {"task": task, "data": {"train": ["a.txt"]}, "model": {"kind": kind, **sizes}}
-    plan = make_plan(parse(values, "test"), find_fleet("8xA100"))
+    recipe = parse(values, "test")
+    found = planning_of(recipe).facts(recipe, None, SILENT)
+    plan = make_plan(recipe, find_fleet("8xA100"), found.sizes)
     assert plan.fits
     assert plan.seconds > 0
     assert 0 < plan.tokens_per_update <= 2 * 4096
@@ -159,14 +153,14 @@ def test_a_batch_of_windows_is_planned_as_it_is_trained(tmp_path: Path) -> None:
         order = WindowBatches(len(stream), content, 250, 1, hidden=masking.count(content))
         rows = order.epoch(0)[0]
         batch = MaskedExamples(stream, content, masking, pairs).batch(rows)
-        work = work_of(recipe, 1.0, 0.0)
+        planning, sizes = planning_of(recipe), Sizes(len(tokenizer), len(tokenizer))
+        work = planning.work(recipe, 1.0, sizes)
         assert work.source_tokens == batch.tokens.numel()
         assert work.target_tokens == batch.labels.numel()
-        assert counted_tokens(recipe, work) == pytest.approx(order.tokens(rows))
+        assert planning.counted_tokens(recipe, work) == pytest.approx(order.tokens(rows))
         model: Any = build(recipe.model, len(tokenizer), len(tokenizer)).train()
         with keeping(model) as kept:
             objectives.masked_token(model, batch)
-        sizes = Sizes(len(tokenizer), len(tokenizer))
         told = activations(recipe, sizes, 1.0, mixed=False)
         assert told == pytest.approx(sum(kept.values()), rel=0.1)
 
@@ -200,5 +194,5 @@ def test_recurrent_layers_keep_about_what_the_rule_says(config: Any) -> None:
             objectives.translation(model, batch_pairs(rows, rows), 0.1)
         else:
             objectives.next_token_carried(model, TextBatch(ids, ids))
-    told = recurrent_activation_bytes(config, ids.numel(), ids.numel(), LENGTH)
+    told = config.activation_bytes(Work(ids.numel(), ids.numel(), LENGTH))
     assert told == pytest.approx(sum(kept.values()) - made_already, rel=0.25)

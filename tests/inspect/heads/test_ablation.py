@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from regard.data.corpus import Pair
-from regard.evaluate.ablation import Bench, Importance, greedy_curve, removable
 from regard.evaluate.pairs import references_of
-from regard.inspect.heads import Head, choose_heads, heads_of
+from regard.inspect.heads.ablation import Bench, Importance, greedy_curve, removable
+from regard.inspect.heads.heads import Head, choose_heads, heads_of
 from regard.models.transformer import Transformer, TransformerConfig
 from regard.text.tokenizer import Tokenizer, Tokenizers
 

@@ -10,24 +10,27 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from regard import objectives, plan
+from regard import objectives
+from regard.configs.recurrent import RecurrentConfig
+from regard.configs.transformer import TransformerConfig
+from regard.configs.work import Work, loss_flops
 from regard.data.batch import Batch, batch_pairs
 from regard.errors import RequestError
 from regard.machine import devices, memory
 from regard.models import build
-from regard.models.recurrent import RecurrentConfig
-from regard.models.transformer import TransformerConfig
 from regard.planning.fleet import CARDS, Device, Fleet, find_fleet
 from regard.planning.plan import (
-    activation_bytes,
+    Parallel,
+    Plan,
     batch_seconds,
     deal,
-    loss_flops,
     make_plan,
     ring_seconds,
-    training_flops,
+    waiting_seconds,
 )
-from regard.recipe import Recipe, TrainSection, parse
+from regard.recipe import Recipe, parse
+from regard.tasks.measuring import assumed_sizes
+from regard.tasks.sections import TokenTraining
 
 VOCABULARY, ROWS, SOURCE, TARGET = 300, 8, 24, 20
 SMALL = {"encoder_layers": 2, "decoder_layers": 3, "d_model": 64, "d_ff": 160, "num_heads": 4}
@@ -60,8 +63,8 @@ def test_work_is_what_pytorch_counts(choice: dict[str, Any]) -> None:
     with sdpa_kernel(SDPBackend.MATH), counter:
         model.features(each.source, each.source_mask, each.target).sum().backward()
     tokens = ROWS * SOURCE, ROWS * TARGET
-    work = training_flops(config, VOCABULARY, *tokens, SOURCE, TARGET)
-    loss = loss_flops(config, VOCABULARY, tokens[1])
+    work = config.training_flops(VOCABULARY, Work(*tokens, SOURCE, TARGET))
+    loss = loss_flops(config.d_model, VOCABULARY, tokens[1])
     assert work - loss == counter.get_total_flops()
     assert loss == 3 * 2 * tokens[1] * model.output.weight.numel()
 
@@ -83,9 +86,8 @@ def test_activations_are_what_autograd_keeps(choice: dict[str, Any]) -> None:
     num_bytes = sum(tensor.untyped_storage().nbytes() for tensor in kept.values())
     num_bytes -= 4 * model.output.weight.numel()  # its gradient, which the loss has made already
     assert loss.count == ROWS * TARGET
-    assert activation_bytes(config, ROWS * SOURCE, ROWS * TARGET) == pytest.approx(
-        num_bytes, rel=0.01
-    )
+    told = config.activation_bytes(Work(ROWS * SOURCE, ROWS * TARGET))
+    assert told == pytest.approx(num_bytes, rel=0.01)
 
 
 @pytest.mark.parametrize(
@@ -111,10 +113,11 @@ def test_a_recurrent_model_meets_each_weight_once_a_token(config: RecurrentConfi
         if name.startswith(("encoder.", "attention.key_projection"))
     )
     on_target = sum(weights.values()) - on_source
-    assert training_flops(config, 0, 1, 0) == 6 * on_source
-    assert training_flops(config, 0, 0, 1, source_length=0) == 6 * on_target
+    assert config.training_flops(0, Work(1, 0)) == 6 * on_source
+    assert config.training_flops(0, Work(0, 1, source_length=0)) == 6 * on_target
     looks = config.attention != "none"
-    assert training_flops(config, 0, 0, 1, source_length=5) == 6 * (on_target + looks * 2 * 32 * 5)
+    met = on_target + looks * 2 * 32 * 5
+    assert config.training_flops(0, Work(0, 1, source_length=5)) == 6 * met
 
 
 FLOAT16 = replace(find_fleet("V100").device, float32=125e12)  # tensor cores for all products
@@ -140,7 +143,7 @@ def test_published_speeds_are_met(
     config: TransformerConfig, device: Device, side: float, seconds: float
 ) -> None:
     vocabulary = 37_000 if device is P100.device else 33_000
-    work = training_flops(config, vocabulary, side, side)
+    work = config.training_flops(vocabulary, Work(side, side))
     planned = batch_seconds(config, vocabulary, replace(device, bfloat16=0.0), work, side)
     assert seconds / 1.5 < planned < seconds * 1.25
 
@@ -163,7 +166,7 @@ def test_speeds_measured_on_a_cpu_are_met(
         encoder_layers=layers, decoder_layers=layers, d_model=d_model, d_ff=d_ff, num_heads=4
     )
     device = replace(P100.device, float32=185e9, is_card=False)
-    work = training_flops(config, 8000, side, side, 16, 16)
+    work = config.training_flops(8000, Work(side, side, 16, 16))
     assert batch_seconds(config, 8000, device, work, side) == pytest.approx(seconds, rel=0.1)
 
 
@@ -172,22 +175,27 @@ def recipe(**sections: dict[str, Any]) -> Recipe:
     return parse({**values, **sections}, "test")
 
 
+def planned(chosen: Recipe, fleet: Fleet, parallel: Parallel = "ddp") -> Plan:
+    """A plan where the data is not there to be asked."""
+    return make_plan(chosen, fleet, assumed_sizes(chosen), parallel)
+
+
 @pytest.mark.parametrize("tied", ["all", "output", "none"])
 def test_parameters_are_those_of_the_model(tied: str) -> None:
     model = {**SMALL, "tied_embeddings": tied, "activation": "swiglu", "positions": "learned"}
     chosen = recipe(model=model, tokenizer={"vocabulary_size": VOCABULARY})
     built = build(chosen.model, VOCABULARY, VOCABULARY)
-    found = make_plan(chosen, P100).parameters
+    found = planned(chosen, P100).parameters
     assert found == sum(parameter.numel() for parameter in built.parameters())
 
 
 def test_the_base_model_has_the_papers_size() -> None:
-    assert make_plan(recipe(), P100).parameters == pytest.approx(65e6, rel=0.04)
+    assert planned(recipe(), P100).parameters == pytest.approx(65e6, rel=0.04)
 
 
 @pytest.mark.parametrize("devices", [1, 2, 3, 8, 16])
 def test_an_update_is_the_same_on_any_number_of_devices(devices: int) -> None:
-    train = TrainSection(batch_tokens=3000, accumulate=8)
+    train = TokenTraining(batch_tokens=3000, accumulate=8)
     share = deal(train, devices)
     assert share.batches * share.batch_tokens * devices == pytest.approx(24_000)
     assert share.whole == (8 % devices == 0)
@@ -195,7 +203,7 @@ def test_an_update_is_the_same_on_any_number_of_devices(devices: int) -> None:
 
 def test_more_devices_are_faster_and_never_by_more_than_their_number() -> None:
     chosen = recipe(train={"batch_tokens": 3125, "accumulate": 8})
-    seconds = [make_plan(chosen, find_fleet(f"{count}xA100")).seconds for count in (1, 2, 4, 8)]
+    seconds = [planned(chosen, find_fleet(f"{count}xA100")).seconds for count in (1, 2, 4, 8)]
     for before, after in pairwise(seconds):
         assert before / 2 < after < before
 
@@ -210,50 +218,50 @@ def test_a_ring_moves_all_but_one_part_twice() -> None:
 
 
 def test_waiting_is_what_the_backward_pass_does_not_hide() -> None:
-    share = deal(TrainSection(accumulate=16), 16)
+    share = deal(TokenTraining(accumulate=16), 16)
     fleet = find_fleet("2x8xH100")
     ring = ring_seconds(4e9, 16, fleet.link)
-    assert plan.waiting_seconds(10**9, fleet, share, 0.0, "ddp") == ring
-    assert plan.waiting_seconds(10**9, fleet, share, ring, "ddp") == pytest.approx(ring / 3)
-    assert plan.waiting_seconds(10**9, fleet, share, 2 * ring, "ddp") == 0
-    assert plan.waiting_seconds(10**9, fleet, share, 0.0, "fsdp") == 1.5 * ring
+    assert waiting_seconds(10**9, fleet, share, 0.0, "ddp") == ring
+    assert waiting_seconds(10**9, fleet, share, ring, "ddp") == pytest.approx(ring / 3)
+    assert waiting_seconds(10**9, fleet, share, 2 * ring, "ddp") == 0
+    assert waiting_seconds(10**9, fleet, share, 0.0, "fsdp") == 1.5 * ring
 
 
 def test_memory_is_sixteen_bytes_a_parameter_and_less_when_sharded() -> None:
     chosen = recipe(train={"batch_tokens": 1000, "accumulate": 8})
-    alone, eight = make_plan(chosen, find_fleet("P100")), make_plan(chosen, P100)
+    alone, eight = planned(chosen, find_fleet("P100")), planned(chosen, P100)
     embedding = 4 * 512 * 37_000
     held = alone.memory.weights + alone.memory.gradients + alone.memory.moments
     assert held == 16 * alone.parameters + embedding
     assert eight.memory == alone.memory  # each has a copy, and batches as large
-    sharded = make_plan(chosen, P100, "fsdp")
+    sharded = planned(chosen, P100, "fsdp")
     assert sharded.memory.moments == eight.memory.moments / 8
     assert sharded.memory.total < eight.memory.total
     averaged = recipe(train={"batch_tokens": 1000, "accumulate": 8, "moving_average": 0.99})
-    extra = make_plan(averaged, P100).memory.moments - eight.memory.moments
+    extra = planned(averaged, P100).memory.moments - eight.memory.moments
     assert extra == 4 * eight.parameters
 
 
 def test_bfloat16_is_taken_where_the_card_has_it() -> None:
     chosen = recipe()
-    on_new, on_old = make_plan(chosen, find_fleet("A100")), make_plan(chosen, find_fleet("V100"))
+    on_new, on_old = planned(chosen, find_fleet("A100")), planned(chosen, find_fleet("V100"))
     assert (on_new.precision, on_old.precision) == ("bfloat16", "float32")
     asked = recipe(train={"precision": "float32"})
-    assert make_plan(asked, find_fleet("A100")).precision == "float32"
+    assert planned(asked, find_fleet("A100")).precision == "float32"
     assert on_new.memory.activations < on_old.memory.activations
     for found in (on_new, on_old):
         assert 0 < found.share_of_peak < 1
 
 
 def test_what_fits_is_told() -> None:
-    assert make_plan(recipe(), find_fleet("T4")).fits
+    assert planned(recipe(), find_fleet("T4")).fits
     small = replace(CARDS[0], memory=2e9)
-    assert not make_plan(recipe(), Fleet(small)).fits
+    assert not planned(recipe(), Fleet(small)).fits
 
 
 def test_recurrent_models_are_planned_in_float32() -> None:
     chosen = recipe(model={"kind": "recurrent", "d_model": 64})
-    found = make_plan(chosen, find_fleet("A100"))
+    found = planned(chosen, find_fleet("A100"))
     built = build(chosen.model, 37_000, 37_000)
     assert found.parameters == sum(parameter.numel() for parameter in built.parameters())
     assert found.precision == "float32"
@@ -292,6 +300,6 @@ def test_this_machine_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
         fleet = find_fleet(text, processes=2)
         assert fleet.size * fleet.device.float32 == 100e9
         assert fleet.size * fleet.device.memory == 6e9
-    found = make_plan(recipe(), fleet)
+    found = planned(recipe(), fleet)
     assert found.precision == "float32"
     assert 0.5 < found.share_of_peak < 0.9

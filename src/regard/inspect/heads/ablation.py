@@ -11,7 +11,7 @@ from regard.data.batch import Batch, batches_of
 from regard.data.corpus import Pair
 from regard.evaluate.pairs import device_of, greedy_translations, references_of
 from regard.evaluate.scores import bleu
-from regard.inspect.heads import Head, How, head_means, heads_of, heads_off
+from regard.inspect.heads.heads import Head, How, head_means, heads_of, heads_off
 from regard.objectives import translation
 from regard.text.tokenizer import Tokenizers
 

@@ -9,7 +9,7 @@ from torch.testing import assert_close
 
 from regard.data.batch import batch_pairs
 from regard.errors import RequestError
-from regard.inspect.heads import (
+from regard.inspect.heads.heads import (
     Head,
     all_but,
     attentions,
@@ -19,7 +19,7 @@ from regard.inspect.heads import (
     heads_off,
     outputs_of_heads,
 )
-from regard.inspect.pruning import without_heads
+from regard.inspect.heads.pruning import without_heads
 from regard.models.recurrent import Recurrent, RecurrentConfig
 from regard.models.transformer import Transformer, TransformerConfig
 

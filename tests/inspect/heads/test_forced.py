@@ -11,8 +11,8 @@ from regard.data.batch import batch_pairs
 from regard.decode.search import Search
 from regard.engines.native import Native
 from regard.errors import RequestError
-from regard.inspect.forced import forced
-from regard.inspect.heads import Head, attentions, heads_off, outputs_of_heads
+from regard.inspect.heads.forced import forced
+from regard.inspect.heads.heads import Head, attentions, heads_off, outputs_of_heads
 from regard.inspect.maps import attention_maps
 from regard.inspect.numbers import numbers
 from regard.models.recurrent import Recurrent, RecurrentConfig

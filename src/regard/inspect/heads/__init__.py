@@ -1,0 +1,1 @@
+"""Attention heads: which there are, what a model loses without them, and models with fewer."""

@@ -1,0 +1,219 @@
+"""Looking inside a translator: its attention, what else it considered, and what it says without
+some of its heads. PyTorch is loaded where it is needed.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from regard.decode.search import Search
+from regard.engines import Engine
+from regard.errors import RequestError
+from regard.text.tokenizer import Tokenizers
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from regard.inspect.alignments import Aligners, HeadScore
+    from regard.inspect.alternatives import Position
+    from regard.inspect.heads.forced import Looks
+    from regard.inspect.heads.heads import Head, How
+    from regard.inspect.maps import MapLabels, Maps
+    from regard.inspect.numbers import Numbers
+    from regard.inspect.tree import Tree
+    from regard.models import Model
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """[target words, source words] of attention, each row summing to at most 1."""
+
+    source_words: list[str]
+    target_words: list[str]
+    weights: list[list[float]]
+
+    def pairs(self) -> list[tuple[int, int]]:
+        """(source word, target word) for each target word and the source word it looks at most;
+        none for a model without attention.
+        """
+        rows = enumerate(self.weights)
+        return [(int(np.argmax(row)), target) for target, row in rows if any(row)]
+
+
+class LooksInside:
+    """What a translator shows of itself."""
+
+    engine: Engine
+    tokenizers: Tokenizers
+    search: Search
+    limit: int
+    folder: Path | None
+
+    @property
+    def model(self) -> "Model":
+        raise NotImplementedError
+
+    def _ids(self, source: str, output: str | Sequence[int]) -> tuple[list[int], list[int]]:
+        """Both sides without END. An output is exact by its ids: its text may be spelled anew."""
+        ids = self.tokenizers.target.encode(output) if isinstance(output, str) else [*output]
+        return self.tokenizers.source.encode(source)[: self.limit], ids
+
+    def maps(self, source: str, output: str | Sequence[int]) -> "Maps":
+        """Every attention weight behind an output, by one recorded pass."""
+        from regard.inspect.maps import attention_maps
+
+        source_ids, output_ids = self._ids(source, output)
+        specials = self.tokenizers.target.specials
+        maps = attention_maps(
+            self.model, [*source_ids, specials.end], [*output_ids, specials.end], specials.start
+        )
+        return replace(maps, labels=labels(self.tokenizers, source_ids, output_ids))
+
+    @cached_property
+    def aligners(self) -> "Aligners | None":
+        """The heads by how well they align words, where that was measured."""
+        from regard.inspect.alignments import Aligners
+        from regard.run import Run
+
+        found = Run(self.folder).finding("alignment") if self.folder else None
+        return Aligners.from_json(found) if found else None
+
+    @property
+    def aligner(self) -> "HeadScore | None":
+        """The single head that aligns best."""
+        return self.aligners.best_head if self.aligners else None
+
+    def align(self, source: str, output: str | Sequence[int]) -> Alignment:
+        """Which source words each word of an output looks at: by the head, or mean of heads, that
+        aligns best, or by the mean of a layer where that was not measured.
+        """
+        maps = self.maps(source, output)
+        if self.aligners is None:
+            matrix = maps.matrix("cross", max(0, len(maps.cross) - 2), words=True)
+        else:
+            best = self.aligners.best
+            matrix = maps.matrix("cross", best.layer, best.head, best.reading, words=True)
+        return Alignment(matrix.columns, matrix.rows, matrix.weights)
+
+    def alternatives(
+        self, source: str, output: str | Sequence[int], k: int = 5
+    ) -> "list[Position]":
+        """What else might have come at each place of an output, END included, by one pass."""
+        import torch
+
+        from regard.data.batch import batch_pairs
+        from regard.inspect.alternatives import alternatives
+
+        source_ids, output_ids = self._ids(source, output)
+        specials = self.tokenizers.target.specials
+        tokens = [*output_ids, specials.end]
+        batch = batch_pairs([[*source_ids, specials.end]], [tokens], specials.start)
+        batch = batch.to(next(self.model.parameters()).device)
+        with torch.inference_mode():
+            logits = self.model(batch.source, batch.source_mask, batch.target)[0]
+        target = self.tokenizers.target
+        return alternatives(logits, tokens, target.vocabulary, k)
+
+    def tree(self, source: str, search: Search | None = None, prefix: str = "") -> "Tree":
+        """The beam search for a sentence with all that it considered; it finds what a search that
+        is not watched finds.
+        """
+        from regard.engines.native import Native
+        from regard.inspect.tree import Rules, Watch, grow
+
+        search = search or self.search
+        if search.temperature is not None:
+            raise RequestError("a tree is of a beam search; leave the temperature out")
+        source_ids, prefix_ids = self._ids(source, prefix)
+        if not source_ids:
+            raise RequestError("the text is empty; give a sentence to search for")
+        specials = self.tokenizers.target.specials
+        engine, watch = Native(self.model, specials), Watch()
+        engine.watched(source_ids, prefix_ids, search, watch)
+        limit = engine.max_length(source_ids, prefix_ids, search)
+        tree = grow(watch, Rules(search.beam_size, search.length_penalty, limit, specials.end))
+        tokens = [node.token for node in tree.nodes]
+        return replace(tree, pieces=self.tokenizers.target.pieces(tokens))
+
+    def numbers(
+        self, source: str, output: str | Sequence[int], head: str, query: int, key: int
+    ) -> "Numbers":
+        """Every number behind one weight of a head like "cross.1.3"."""
+        from regard.inspect.heads.heads import choose_heads
+        from regard.inspect.numbers import numbers
+
+        chosen = choose_heads(self.model, [head])
+        if len(chosen) != 1:
+            raise RequestError(
+                f"heads {head!r}: names {len(chosen)} heads; name one like cross.0.1"
+            )
+        source_ids, output_ids = self._ids(source, output)
+        specials = self.tokenizers.target.specials
+        ids = [*source_ids, specials.end], [*output_ids, specials.end]
+        return numbers(self.model, *ids, chosen[0], query, key, specials.start)
+
+    @contextmanager
+    def heads_off(
+        self,
+        heads: "Sequence[str | Head]",
+        how: "How" = "zero",
+        means: "Mapping[Head, Tensor] | None" = None,
+    ) -> "Iterator[list[Head]]":
+        """Inside the block this translator works without these heads, whatever its engine."""
+        from regard.inspect.heads.heads import heads_off
+
+        with heads_off(self.model, heads, how, means) as chosen, self._with_its_model():
+            yield chosen
+
+    @contextmanager
+    def forced(self, looks: "Looks") -> "Iterator[list[Head]]":
+        """Inside the block heads look where they have to, whatever the engine:
+        {"cross.1": {3: [0, 4]}} makes the heads of cross.1 look at the source pieces 0 and 4 alone
+        while the model predicts output piece 3, all counted from 0.
+        """
+        from regard.inspect.heads.forced import forced
+
+        with forced(self.model, looks) as chosen, self._with_its_model():
+            yield chosen
+
+    @contextmanager
+    def _with_its_model(self) -> Iterator[None]:
+        """Search with PyTorch: no other engine knows what was done to the model."""
+        from regard.engines.native import Native
+
+        engine = self.engine
+        self.engine = Native(self.model, self.tokenizers.target.specials)
+        try:
+            yield
+        finally:
+            self.engine = engine
+
+
+def labels(
+    tokenizers: Tokenizers, source_ids: Sequence[int], output_ids: Sequence[int]
+) -> "MapLabels":
+    """For ids without END."""
+    from regard.inspect.maps import MapLabels
+
+    source, target = tokenizers
+    specials = target.specials
+    target_word = target.word_of(output_ids)
+    return MapLabels(
+        source=source.pieces([*source_ids, specials.end]),
+        source_word=[*source.word_of(source_ids), -1],
+        source_words=words(source.decode(source_ids)),
+        predicts=target.pieces([*output_ids, specials.end]),
+        predicts_word=[*target_word, -1],
+        read=target.pieces([specials.start, *output_ids]),
+        read_word=[-1, *target_word],
+        target_words=words(target.decode(output_ids)),
+    )
+
+
+def words(text: str) -> list[str]:
+    return text.split(" ") if text else []
