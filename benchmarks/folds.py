@@ -92,7 +92,7 @@ def begin(options: argparse.Namespace, recipe: Recipe) -> None:
     """Make the folder, or check that what is in it belongs to the same question."""
     asked = {
         "recipe": recipe.model_dump(mode="json"),
-        "from": fingerprint(Run.open(options.run).folder),
+        "from": fingerprint(Run.open(options.run)),
         "test": [str(path) for path in options.test],
         "folds": options.folds,
         "seed": options.seed,

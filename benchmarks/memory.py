@@ -19,7 +19,8 @@ from benchmarks.sizes import SIZES
 from benchmarks.summary import markdown, megabytes
 from benchmarks.workload import TRAIN, VOCABULARY
 from regard.data import phrasebook
-from regard.recipe import DataSection, Recipe, TokenizerSection, to_toml
+from regard.recipe import to_toml
+from regard.tasks.translation.recipe import PairSection, PairTokenizerSection, TranslationRecipe
 
 UPDATES = 40
 # Pairs per second that are read, used to learn the vocabulary and encoded, all three together.
@@ -88,9 +89,9 @@ def train(plan: Plan, folder: Path) -> dict[str, int]:
     """Run `regard train` in one process, from files to weights; return the peak after each
     phase.
     """
-    recipe = Recipe(
-        data=DataSection(folder=str(folder), train=("train.aa", "train.bb")),
-        tokenizer=TokenizerSection(vocabulary_size=VOCABULARY),
+    recipe = TranslationRecipe(
+        data=PairSection(folder=str(folder), train=("train.aa", "train.bb")),
+        tokenizer=PairTokenizerSection(vocabulary_size=VOCABULARY),
         model=SIZES[plan.size],
         train=TRAIN.model_copy(
             update={"steps": UPDATES, "processes": 1, "eval_sentences": 16, "average": 1}

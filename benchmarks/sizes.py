@@ -1,6 +1,6 @@
 """The sizes of the models that are trained."""
 
-from regard.models.transformer import TransformerConfig
+from regard.configs.transformer import TransformerConfig
 
 # Post-norm, as in Marian and the paper, so that the same weights fit every contender.
 SIZES = {

@@ -8,6 +8,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -17,12 +18,13 @@ from torch import nn
 
 from benchmarks.process import Message, Replies, give_back_memory, peak_memory_bytes
 from benchmarks.workload import TRAIN, Workload
+from regard import objectives
 from regard.machine import memory
 from regard.models.transformer import Transformer
 from regard.text.tokenizer import PAD
 from regard.training.loop import Position, TrainingData, training_steps
 from regard.training.optimizer import build_optimizer
-from regard.training.run import objective_for
+from regard.training.run import in_precision
 from regard.training.team import ALONE, Team, assembled
 
 Updates = Iterator[int]
@@ -33,7 +35,8 @@ def regard_updates(workload: Workload, size: str, members: Team) -> Updates:
     """What `regard train` runs, alone or in a team of processes."""
     memory.keep_big_buffers()
     model = workload.first_model(size).train()
-    objective = objective_for(workload.recipe, torch.device("cpu"), torch.float32)
+    smoothed = partial(objectives.translation, label_smoothing=TRAIN.label_smoothing)
+    objective = in_precision(smoothed, torch.device("cpu"), torch.float32)
     optimizer, data = build_optimizer(model, TRAIN), workload.data(members)
     for report in training_steps(model, optimizer, objective, data, TRAIN, 1, Position()):
         yield report.tokens

@@ -9,23 +9,24 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from regard.work import training_flops
 
 from benchmarks.process import ROOT
 from benchmarks.sizes import SIZES
+from regard.configs.work import Work
 from regard.data import phrasebook
 from regard.data.batches import Batches
 from regard.models.transformer import Transformer
-from regard.recipe import DataSection, Recipe, TokenizerSection, TrainSection
 from regard.run import Run
-from regard.training import prepare
+from regard.tasks.sections import SampledTraining
+from regard.tasks.translation import pairs as prepare
+from regard.tasks.translation.recipe import PairSection, PairTokenizerSection, TranslationRecipe
 from regard.training.loop import TrainingData
 from regard.training.team import Team
 
 MULTI30K = Path(os.environ.get("REGARD_DATA", ROOT.parent / "shared" / "data")) / "multi30k"
 
 # The rate is small and constant, since only the work of an update matters here.
-TRAIN = TrainSection(
+TRAIN = SampledTraining(
     batch_tokens=4096,
     learning_rate=1e-4,
     schedule="constant",
@@ -49,9 +50,9 @@ def default_pairs() -> list[Path]:
 def prepare_pairs(pairs: Sequence[Path], work: Path) -> Path:
     """A folder with a recipe, a tokenizer and the ids of the pairs; it is made only once."""
     data = (
-        DataSection(train=tuple(str(path.resolve()) for path in pairs))
+        PairSection(train=tuple(str(path.resolve()) for path in pairs))
         if pairs
-        else DataSection(builtin="phrasebook")
+        else PairSection(builtin="phrasebook")
     )
     name = "-".join(path.name for path in pairs) or "phrasebook"
     digest = hashlib.sha256(data.model_dump_json().encode()).hexdigest()[:8]
@@ -59,9 +60,9 @@ def prepare_pairs(pairs: Sequence[Path], work: Path) -> Path:
     if (run.training / "data" / "valid.jsonl").exists():
         return run.folder
     run.training.mkdir(parents=True, exist_ok=True)
-    recipe = Recipe(
+    recipe = TranslationRecipe(
         data=data,
-        tokenizer=TokenizerSection(vocabulary_size=VOCABULARY),
+        tokenizer=PairTokenizerSection(vocabulary_size=VOCABULARY),
         model=SIZES["tiny"],
         train=TRAIN,
     )
@@ -103,7 +104,8 @@ class Workload:
         tokens = [float(lengths.sum()) for lengths in sides]
         # Attention depends on the mean length over tokens, not over sentences.
         lengths = [float((lengths**2).sum() / lengths.sum()) for lengths in sides]
-        return training_flops(SIZES[size], self.vocabulary, *tokens, *lengths) / sum(tokens)
+        work = Work(*tokens, *lengths)
+        return SIZES[size].training_flops(self.vocabulary, work) / sum(tokens)
 
 
 def held_out_sentences(run: Run, file: Path | None, count: int) -> list[str]:

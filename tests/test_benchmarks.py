@@ -22,9 +22,10 @@ from benchmarks.memory import write_corpus
 from benchmarks.process import ROOT, environment
 from benchmarks.profile import REST, group
 from benchmarks.summary import markdown, paired_ratio, put, quietness
+from regard.configs.transformer import TransformerConfig
 from regard.data.batch import Batch, batch_pairs
 from regard.data.labelled import Labelled
-from regard.models.transformer import Transformer, TransformerConfig
+from regard.models.transformer import Transformer
 from regard.objectives import translation
 
 Build = Callable[[Transformer], nn.Module]

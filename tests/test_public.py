@@ -1,23 +1,16 @@
 """The public names: exactly these, each where it says, none loaded before it is used."""
 
+import pkgutil
 import subprocess
 import sys
 
 import regard
 
 NAMES = [
-    *("Recipe", "read_recipe", "Tokenizer", "train", "training_run", "Run"),
-    *("Translator", "Search", "Translation", "Alignment"),
-    *(
-        "Writer",
-        "Writing",
-        "Classifier",
-        "Tagger",
-        "Filler",
-        "Embedder",
-        "Attender",
-        "corpus_scores",
-    ),
+    *("Recipe", "read_recipe", "Task", "PairFilter", "Tokenizer", "train", "training_run", "Run"),
+    *("load", "Translator", "Search", "Translation", "Alignment"),
+    *("Writer", "Writing", "Classifier", "Tagger", "Filler", "Embedder", "Attender"),
+    *("evaluate_run", "Evaluation", "corpus_scores", "compare_runs", "head_importance", "prune"),
     *("RegardError", "RecipeError", "DataError", "RunError", "RequestError"),
 ]
 
@@ -34,6 +27,16 @@ def test_every_name_resolves_and_is_documented() -> None:
 
 def test_train_is_the_function_even_after_its_package_was_imported() -> None:
     code = "import regard.training.run, regard; assert callable(regard.train), regard.train"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_no_name_is_that_of_a_module() -> None:
+    """Importing `regard.evaluate.scores` makes `regard.evaluate` the package, whatever it was."""
+    assert not {module.name for module in pkgutil.iter_modules(regard.__path__)} & set(NAMES)
+
+
+def test_names_are_loaded_when_they_are_used() -> None:
+    code = "import sys, regard; assert not {'torch', 'numpy', 'pydantic'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

@@ -10,6 +10,10 @@ from typing import TYPE_CHECKING, Any
 from regard.errors import DataError, RecipeError, RegardError, RequestError, RunError
 
 if TYPE_CHECKING:
+    from regard.api import evaluate as evaluate_run
+    from regard.api import load
+    from regard.compare.runs import compare as compare_runs
+    from regard.data.pair_filter import PairFilter
     from regard.decode.search import Search
     from regard.evaluate.scores import corpus_scores
     from regard.recipe import Recipe
@@ -20,6 +24,8 @@ if TYPE_CHECKING:
     from regard.tasks.embedder import Embedder
     from regard.tasks.filler import Filler
     from regard.tasks.tagging import Tagger
+    from regard.tasks.task import Evaluation, Task
+    from regard.tasks.translation.heads import head_importance, prune
     from regard.tasks.translation.looking import Alignment
     from regard.tasks.translation.translator import Translation, Translator
     from regard.tasks.writer import Writer, Writing
@@ -29,10 +35,13 @@ if TYPE_CHECKING:
 __all__ = [  # noqa: RUF022
     "Recipe",
     "read_recipe",
+    "Task",
+    "PairFilter",
     "Tokenizer",
     "train",
     "training_run",
     "Run",
+    "load",
     "Translator",
     "Search",
     "Translation",
@@ -44,7 +53,12 @@ __all__ = [  # noqa: RUF022
     "Filler",
     "Embedder",
     "Attender",
+    "evaluate_run",
+    "Evaluation",
     "corpus_scores",
+    "compare_runs",
+    "head_importance",
+    "prune",
     "RegardError",
     "RecipeError",
     "DataError",
@@ -55,10 +69,13 @@ __all__ = [  # noqa: RUF022
 _HOMES = {
     "Recipe": "regard.recipe:Recipe",
     "read_recipe": "regard.recipe:read",
+    "Task": "regard.tasks.task:Task",
+    "PairFilter": "regard.data.pair_filter:PairFilter",
     "Tokenizer": "regard.text.tokenizer:Tokenizer",
     "train": "regard.training.run:train",
     "training_run": "regard.training.run:training_run",
     "Run": "regard.run:Run",
+    "load": "regard.api:load",
     "Translator": "regard.tasks.translation.translator:Translator",
     "Search": "regard.decode.search:Search",
     "Translation": "regard.tasks.translation.translator:Translation",
@@ -70,7 +87,12 @@ _HOMES = {
     "Filler": "regard.tasks.filler:Filler",
     "Embedder": "regard.tasks.embedder:Embedder",
     "Attender": "regard.tasks.attender:Attender",
+    "evaluate_run": "regard.api:evaluate",
+    "Evaluation": "regard.tasks.task:Evaluation",
     "corpus_scores": "regard.evaluate.scores:corpus_scores",
+    "compare_runs": "regard.compare.runs:compare",
+    "head_importance": "regard.tasks.translation.heads:head_importance",
+    "prune": "regard.tasks.translation.heads:prune",
 }
 
 

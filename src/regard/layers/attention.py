@@ -80,7 +80,7 @@ def replace_heads(
 
 class Forced(NamedTuple):
     """Some heads may attend to these keys only, when their query is at one position; see
-    inspect.forced.
+    inspect.heads.forced.
     """
 
     heads: Tensor  # [h, 1, 1], True for the heads that are forced
@@ -136,7 +136,7 @@ class MultiHeadAttention(nn.Module):
         self.record_values: list[Tensor] | None = None
         # Not empty while inspect.heads has switched heads off.
         self.replaced: tuple[Replacement, ...] = ()
-        # Not empty while inspect.forced makes positions look at chosen parts of the source.
+        # Not empty while inspect.heads.forced makes positions look at chosen parts of the source.
         self.forced: tuple[Forced, ...] = ()
 
     def split_heads(self, x: Tensor) -> Tensor:

@@ -76,10 +76,19 @@ def flops_per_token(model: nn.Module, objective: Objective, data: TrainingData) 
 
 def counted_flops(model: nn.Module, objective: Objective, data: TrainingData) -> float:
     """Arithmetic of a token of the first batch, as PyTorch counts it."""
-    from torch.utils.flop_counter import FlopCounterMode
+    from torch.utils.flop_counter import FlopCounterMode, sdpa_flop_count
 
+    # The counter does not know the operation that attention is on a CPU.
+    on_cpu = {
+        torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: (
+            lambda query, key, value, *_, **__: sdpa_flop_count(query, key, value)
+        ),
+        torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward: (
+            lambda gradient, query, key, value, *_, **__: 2 * sdpa_flop_count(query, key, value)
+        ),
+    }
     rows = data.batches.epoch(0)[0]
-    with FlopCounterMode(display=False) as counter:
+    with FlopCounterMode(display=False, custom_mapping=on_cpu) as counter:
         attempt(model, objective, data, rows)
     return float(counter.get_total_flops() / max(1, data.batches.tokens(rows)))
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.testing import assert_close
 
 from regard.data.batch import batch_pairs
@@ -20,6 +20,8 @@ from regard.inspect.heads.heads import (
     outputs_of_heads,
 )
 from regard.inspect.heads.pruning import without_heads
+from regard.layers.attention import SelfAttention
+from regard.layers.transformer import BlockSizes, EncoderBlock
 from regard.models.recurrent import Recurrent, RecurrentConfig
 from regard.models.transformer import Transformer, TransformerConfig
 
@@ -72,6 +74,59 @@ def test_heads_are_named_by_part_layer_and_head() -> None:
     ]
     assert [str(head) for head in heads_of(recurrent())] == ["cross.0.0"]
     assert heads_of(recurrent(attention="none")) == []
+
+
+class Tower(nn.Module):
+    """A stack of somebody's own, which is none of ours: blocks, and then an attention alone."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(4)
+        blocks = [EncoderBlock(BlockSizes(d_model=16, d_ff=16, num_heads=4)) for _ in range(2)]
+        self.blocks = nn.ModuleList(blocks)
+        self.tower = nn.ModuleDict({"rungs": nn.ModuleList([SelfAttention(16, 2)])})
+        self.last = SelfAttention(16, 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        for block in self.blocks:
+            x = block(x)
+        for rung in self.tower["rungs"]:
+            x = x + rung(x)
+        found: Tensor = self.last(x)
+        return found
+
+
+def test_heads_are_found_in_any_stack() -> None:
+    model = Tower().eval()
+    blocks = [f"blocks.{layer}.{head}" for layer in range(2) for head in range(4)]
+    rungs, last = ["rungs.0.0", "rungs.0.1"], ["last.0.0", "last.0.1"]
+    assert [str(head) for head in heads_of(model)] == [*blocks, *rungs, *last]
+    assert names(model, "blocks.1", "last") == [*blocks[4:], *last]
+    assert names(model, "*.0.1") == ["blocks.0.1", "rungs.0.1", "last.0.1"]
+    assert [str(head) for head in all_but(model, ["last.0.1"])] == ["last.0.0"]
+    with pytest.raises(RequestError, match=r"it has blocks\.0-1\.0-3, rungs\.0-0\.0-1, last\."):
+        choose_heads(model, ["encoder.0.0"])
+    assert heads_of(nn.Linear(2, 2)) == []
+    assert names(SelfAttention(16, 2), "*") == ["model.0.0", "model.0.1"]
+
+
+@pytest.mark.parametrize("how", ["zero", "uniform"])
+@pytest.mark.parametrize("spec", ["blocks.1.2", "rungs.0.0", "last.0.1"])
+@torch.no_grad()
+def test_heads_of_any_stack_are_switched_off(spec: str, how: Any) -> None:
+    model, x = Tower().eval(), torch.randn(2, 5, 16)
+    before = model(x)
+    with heads_off(model, [spec], how) as chosen:
+        assert [str(head) for head in chosen] == [spec]
+        assert not torch.isclose(model(x), before).all()
+    assert torch.equal(model(x), before)
+
+
+@torch.no_grad()
+def test_an_attention_without_all_its_heads_gives_its_bias() -> None:
+    model, x = Tower().eval(), torch.randn(2, 5, 16)
+    with heads_off(model, ["last"]):
+        assert_close(model(x), model.last.out_projection.bias.expand(2, 5, -1))
 
 
 @pytest.mark.parametrize(

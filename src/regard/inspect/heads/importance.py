@@ -43,7 +43,7 @@ class Point(Protocol):
 
 
 class Importance(Protocol):
-    """The result of an ablation; see evaluate.ablation."""
+    """The result of an ablation; see `ablation`."""
 
     @property
     def sentences(self) -> int: ...

@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
+from regard.errors import RequestError
 from regard.machine.packages import require_torch
+from regard.serve.http.refusal import Refusal
 from regard.serve.one_thread import OneThread
 from regard.tasks.translation.translator import Translation, Translator
 
@@ -19,7 +21,10 @@ async def explain(
     record its attention for one caller at a time.
     """
     if aligner is not None:
-        require_torch("an explanation")
+        try:
+            require_torch("an explanation")
+        except RequestError as error:
+            raise Refusal(400, str(error)) from None
     return {
         "tokens": [token for each in outputs for token in each.tokens],
         "logprobs": [value for each in outputs for value in each.log_probabilities],
