@@ -105,6 +105,7 @@ def prepare(plan: Plan, sentences: list[str]) -> Prepared:
     from benchmarks.peers import hugging_face, logit_difference
     from regard.data.batch import batch_pairs
     from regard.engines.ctranslate2 import CTranslate2
+    from regard.weights import load_model
 
     shutil.rmtree(plan.work, ignore_errors=True)
     plan.work.mkdir(parents=True)
@@ -115,7 +116,7 @@ def prepare(plan: Plan, sentences: list[str]) -> Prepared:
         for path in plan.run.glob(name):
             shutil.copy(path, run.folder)
     tokenizers = run.tokenizers()
-    ours = run.model(tokenizers)
+    ours: Any = load_model(run)
     theirs = hugging_face(ours)
     rows = [[*ids, END] for ids in tokenizers.source.encode_batch(sentences[:8])]
     difference = logit_difference(ours, theirs, batch_pairs(rows, rows))

@@ -481,6 +481,80 @@ def test_a_recipe_may_promise_anything(trained: Run, promise: dict[str, Any]) ->
     assert_one_sentence(raised.value, trained.folder)
 
 
+# Sizes that follow from the data
+
+
+def with_sizes(run: Run, sizes: str | None) -> None:
+    """The same weights, with other sizes in their metadata or without any."""
+    tensors, metadata = read_tensors(run.model_path)
+    metadata.pop("sizes")
+    more = {} if sizes is None else {"sizes": sizes}
+    write_tensors(run.model_path, tensors, {**metadata, **more})
+
+
+def test_the_weights_know_their_sizes(trained: Run) -> None:
+    """Nothing else is asked: neither the tokenizer nor labels."""
+    before = trained.tokenizers().source
+    (trained.folder / "tokenizer.json").unlink()
+    assert load_model(trained).output.out_features == len(before)
+    found = saved_sizes(trained, files.read_metadata(trained.model_path))
+    assert found == {"inputs": len(before), "outputs": len(before)}
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        *('{"inputs": 20, "outputs": 20}', '{"inputs": 300, "outputs": 3000}'),
+        *('{"inputs": 1099511627775, "outputs": 1099511627775}', '{"inputs": 1e3, "outputs": 1e3}'),
+        *('{"inputs": 0, "outputs": 0}', '{"inputs": -1, "outputs": -1}'),
+        *('{"inputs": 1099511627776, "outputs": 1}', f'{{"inputs": {10**40}, "outputs": 1}}'),
+        *(f'{{"inputs": 1{"0" * 9000}}}', '{"inputs": true, "outputs": true}'),
+        *('{"inputs": "300", "outputs": "300"}', '{"inputs": [300], "outputs": null}'),
+        *('{"inputs": 300}', "{}", "[300, 300]", "300", "null", "", "{", "[" * 100_000),
+    ],
+    ids=lambda sizes: sizes[:40],
+)
+def test_sizes_may_promise_anything(trained: Run, sizes: str) -> None:
+    with_sizes(trained, sizes)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    started = time.process_time()
+    with pytest.raises(RunError) as raised:
+        load_model(trained)
+    assert time.process_time() - started < 2
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000
+    assert_one_sentence(raised.value, trained.folder)
+    assert len(str(raised.value)) < 600
+
+
+def test_weights_without_sizes_are_of_an_old_run(trained: Run) -> None:
+    """Then vocabularies and labels say how large the model is."""
+    expected = weights(load_model(trained))
+    with_sizes(trained, None)
+    for name, tensor in weights(load_model(trained)).items():
+        assert torch.equal(tensor, expected[name])
+    (trained.folder / "tokenizer.json").unlink()
+    with pytest.raises(RunError) as raised:
+        load_model(trained)
+    assert_one_sentence(raised.value, trained.folder)
+
+
+def test_an_old_classifier_counts_its_labels(run: Run, tokenizer: Tokenizer) -> None:
+    model = {"num_layers": 1, "d_model": 8, "d_ff": 8, "num_heads": 2}
+    values = {"task": "classification", "data": {"train": ["a.tsv"]}, "model": model}
+    recipe = parse(values, "small")
+    run.save_recipe(recipe)
+    run.save_tokenizers(Tokenizers(tokenizer, tokenizer))
+    sizes = {"inputs": len(tokenizer), "outputs": 3}
+    write_tensors(run.model_path, weights(build(recipe, sizes)), {"step": "5"})
+    with pytest.raises(RunError, match=r"labels\.json"):
+        load_model(run)
+    run.labels_path.write_text('{"labels": ["a", "b", "c"]}')
+    assert load_model(run).output.out_features == 3
+    run.labels_path.write_text('{"labels": ["a", "b"]}')
+    with pytest.raises(RunError, match=r"output\.weight is \(3, 8\)"):
+        load_model(run)
+
+
 # A folder that is no run, or not yet one
 
 
@@ -567,3 +641,23 @@ def test_forgetting_keeps_folders_that_hold_more(tmp_path: Path) -> None:
         (tmp_path / "run" / "notes.txt").write_text("mine")
         run.forget(run.files(), made)
     assert [path.name for path in run.folder.iterdir()] == ["notes.txt"]
+
+
+def test_forgetting_keeps_what_was_there_before(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    run = Run(tmp_path / "run")
+    run.folder.mkdir()
+    run.save_tokenizers(Tokenizers(tokenizer, tokenizer))
+    (run.folder / "notes.txt").write_text("mine")
+    (run.folder / "pairs").mkdir()
+    (run.folder / "pairs" / "train.jsonl").write_text("mine")
+    made = run.missing_folders()
+    assert made == []
+    before = run.files()
+    with run.lock():
+        run.save_recipe(small_recipe())
+        run.labels_path.write_text("{}")
+        (run.training / "data").mkdir()
+        (run.training / "data" / "train.bin").write_bytes(b"ids")
+        run.forget(before, made)
+    left = {path.relative_to(run.folder).as_posix() for path in run.folder.rglob("*")}
+    assert left == {"notes.txt", "tokenizer.json", "pairs", "pairs/train.jsonl"}

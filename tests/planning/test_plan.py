@@ -23,7 +23,7 @@ from regard.planning.plan import (
     Parallel,
     Plan,
     batch_seconds,
-    deal,
+    split_update,
     make_plan,
     ring_seconds,
     waiting_seconds,
@@ -196,7 +196,7 @@ def test_the_base_model_has_the_papers_size() -> None:
 @pytest.mark.parametrize("devices", [1, 2, 3, 8, 16])
 def test_an_update_is_the_same_on_any_number_of_devices(devices: int) -> None:
     train = TokenTraining(batch_tokens=3000, accumulate=8)
-    share = deal(train, devices)
+    share = split_update(train, devices)
     assert share.batches * share.batch_tokens * devices == pytest.approx(24_000)
     assert share.whole == (8 % devices == 0)
 
@@ -218,7 +218,7 @@ def test_a_ring_moves_all_but_one_part_twice() -> None:
 
 
 def test_waiting_is_what_the_backward_pass_does_not_hide() -> None:
-    share = deal(TokenTraining(accumulate=16), 16)
+    share = split_update(TokenTraining(accumulate=16), 16)
     fleet = find_fleet("2x8xH100")
     ring = ring_seconds(4e9, 16, fleet.link)
     assert waiting_seconds(10**9, fleet, share, 0.0, "ddp") == ring

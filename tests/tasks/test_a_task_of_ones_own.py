@@ -24,6 +24,7 @@ task = "digit-sum"
 [train]
 steps = 300
 learning_rate = 0.1
+schedule = "cosine"
 warmup_steps = 20
 eval_every = 50
 save_every = 50
@@ -36,7 +37,8 @@ threads = 1
 def known() -> Iterator[None]:
     tasks.add(digit_sum.TASK)
     yield
-    del tasks.TASKS["digit-sum"], tasks._loaded["digit-sum"]
+    for known in (tasks.TASKS, tasks._loaded):
+        known.pop("digit-sum", None)
 
 
 @pytest.fixture
@@ -151,3 +153,11 @@ def test_a_name_that_is_taken_is_refused() -> None:
 
     with pytest.raises(RecipeError, match="there is one of that name"):
         tasks.add(replace(digit_sum.TASK, name="translation"))
+
+
+def test_a_run_starts_from_another(recipe_path: Path, run: Run, tmp_path: Path) -> None:
+    settings = [f"train.from_run={run.folder}", "train.steps=1", "train.warmup_steps=1"]
+    tuned = regard.train(regard.read_recipe(recipe_path, settings), tmp_path / "tuned")
+    first = json.loads((tuned.folder / "log.jsonl").read_text().splitlines()[0])
+    untuned = json.loads((run.folder / "log.jsonl").read_text().splitlines()[0])
+    assert first["loss"] < untuned["loss"] / 10

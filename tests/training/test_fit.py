@@ -16,7 +16,7 @@ from regard.models import build
 from regard.recipe import Recipe
 from regard.run import Run
 from regard.tasks.translation.pairs import load_prepared
-from regard.training.fit import kept_bytes, largest, pieces_that_fit
+from regard.training.fit import kept_bytes, largest, slices_that_fit
 from regard.training.loop import TrainingData
 from regard.training.run import train
 from regard.weights import load_checkpoint
@@ -55,7 +55,7 @@ def test_the_largest_batch_decides(
     for share in (10, 1.2, 0.55, 0.3, 0.01):
         free = int((need * share + weights) / 0.8)
         monkeypatch.setattr(memory, "free_memory", lambda free=free: free)
-        found.append(pieces_that_fit(model, objectives.translation, data))
+        found.append(slices_that_fit(model, objectives.translation, data))
     assert found[0] == 1
     assert found == sorted(found)
     assert 2 <= found[2] <= 4
@@ -67,14 +67,14 @@ def test_no_memory_for_the_model_itself(
 ) -> None:
     monkeypatch.setattr(memory, "free_memory", lambda: 1000)
     with pytest.raises(RunError, match=r"0\.0 GB free, not enough for the weights"):
-        pieces_that_fit(model, objectives.translation, data)
+        slices_that_fit(model, objectives.translation, data)
 
 
 def test_memory_that_nobody_knows_is_not_guessed(
     data: TrainingData, model: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(memory, "free_memory", lambda: None)
-    assert pieces_that_fit(model, objectives.translation, data) == 1
+    assert slices_that_fit(model, objectives.translation, data) == 1
 
 
 def test_pieces_make_the_same_update(

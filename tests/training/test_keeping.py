@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from regard.errors import RunError
-from regard.evaluate.metrics import BLEU, CHRF, LOSS
+from regard.evaluate.metrics import BLEU, CHRF, LOSS, Metric
 from regard.evaluate.validation import Validation
 from regard.recipe import Recipe
 from regard.run import Run
@@ -120,6 +120,18 @@ def test_a_validation_that_is_not_finite_is_beaten_by_any_other() -> None:
     for metric in (LOSS, BLEU, CHRF):
         assert judge.better(fine, burst, metric)
         assert not judge.better(burst, fine, LOSS)
+
+
+def test_a_metric_may_be_better_when_it_is_lower() -> None:
+    far = Metric("distance", "distance", higher_is_better=False)
+    before = Validation(1, 5.0, {"distance": 3.0})
+    assert judge.better(Validation(2, 9.0, {"distance": 2.0}), before, far)
+    assert not judge.better(Validation(2, 1.0, {"distance": 3.0}), before, far)
+    assert not judge.better(Validation(2, 1.0, {"distance": 4.0}), before, far)
+    # Where it was not measured, the loss decides.
+    assert judge.better(Validation(2, 4.0, {"distance": None}), before, far)
+    assert not judge.better(Validation(2, 6.0, {}), before, far)
+    assert judge.better(Validation(2, 6.0, {"distance": 9.0}), Validation(1, 5.0), far)
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,7 @@ def poison(monkeypatch: pytest.MonkeyPatch, calls: Callable[[int], bool]) -> Non
 
     monkeypatch.setattr(objectives, "translation", poisoned)
     monkeypatch.setattr(run_module, "estimate", lambda *_: UNTRIED)
-    monkeypatch.setattr(run_module, "pieces_that_fit", lambda *_: 1)
+    monkeypatch.setattr(run_module, "slices_that_fit", lambda *_: 1)
 
 
 def test_skipped_updates_are_counted_and_logged(

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import pytest
 import torch
 
-from regard.errors import RunError
+from regard.errors import DataError, RunError
 from regard.evaluate.validation import Validation
 from regard.recipe import Recipe
 from regard.run import Run
@@ -104,6 +104,16 @@ def test_a_file_where_the_folder_should_be(tiny: Tiny, tmp_path: Path) -> None:
     (tmp_path / "run").write_text("not a folder")
     with pytest.raises(RunError, match="cannot be made"):
         train(tiny(), tmp_path / "run")
+
+
+def test_a_start_that_fails_leaves_the_folder_as_it_was(tiny: Tiny, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(DataError):
+        train(tiny('data.train=["nowhere.xx", "nowhere.yy"]'), tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+    with pytest.raises(DataError):
+        train(tiny('data.train=["nowhere.xx", "nowhere.yy"]'), tmp_path / "a" / "b")
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
 
 def test_too_little_space_is_refused(

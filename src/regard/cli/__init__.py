@@ -6,76 +6,100 @@ from collections.abc import Sequence
 from contextlib import suppress
 from importlib.metadata import version
 
-from cyclopts import App, CycloptsError, Parameter
+from cyclopts import App, CycloptsError, Group, Parameter
 
 from regard.errors import RegardError
 
 app = App(
     name="regard",
     help=(
-        "Train translators and other sequence models on your own data, look at what they attend "
-        "to, and put them to work.\n\n"
-        "Every command takes --debug, which shows where an error came from."
+        "Train translators and other sequence models on your own data, look inside them, and put "
+        "them to work.\n\n"
+        "`regard COMMAND --help` explains a command. With --debug, an error shows where it came "
+        "from."
     ),
     version=lambda: version("regard"),
     default_parameter=Parameter(negative=(), show_default=False),
     suppress_keyboard_interrupt=False,  # `main` says that it was interrupted
 )
+WITHOUT_TORCH = (
+    "this command needs PyTorch, which is not installed; install it with `pip install torch`"
+)
+# A sentence on each command, under the headings of the list. It is the first of the command's
+# docstring, which is not loaded to list it.
 COMMANDS = {
-    "demo": "Train the built-in French–English translator and look at it, in minutes.",
-    "train": """Train a model from your data or a recipe; goes on where it stopped.
+    "Train": {
+        "demo": "Train the built-in French–English translator and look at it, in minutes.",
+        "train": "Train a model from your data or from a recipe, or resume a run.",
+        "distill": "Train a smaller or faster student on the translations of a trained run.",
+        "experiment": "Train several models under the same conditions and compare them.",
+        "plan": "Estimate the memory, speed and time that training a recipe takes.",
+    },
+    "Use": {
+        "translate": "Translate texts, or every line of standard input.",
+        "generate": "Continue a text with a language model.",
+        "score": "Show how likely a text is to a language model, token by token.",
+        "classify": "Label texts with a classifier.",
+        "tag": "Label the words of sentences with a tagger.",
+        "fill": "Fill in what is masked in a text.",
+        "embed": "Turn texts into vectors, with a run of any task.",
+        "evaluate": "Score a run on a test set: BLEU, chrF and TER, accuracy and F1, perplexity.",
+        "compare": "Compare translators on the same sentences: scores, and which differ for sure.",
+    },
+    "Look inside": {
+        "studio": "Open a page on a run: translations, attention, heads, beam, training curves.",
+        "attend": "Show what attends to what in a translation or in a text.",
+        "heads": "Show what a translator loses without each of its attention heads.",
+        "inspect": "Measure what happens inside trained translators.",
+        "show": "Show a run or a recipe: sizes, parameters, scores, origin.",
+    },
+    "Serve and share": {
+        "serve": "Answer requests over HTTP, as LibreTranslate, DeepL and OpenAI do.",
+        "export": "Write a run in the format of another program: CTranslate2, Hugging Face.",
+        "import": "Make a run of a model that Hugging Face's transformers saved.",
+        "prune": "Write a smaller run without the heads that matter least.",
+    },
+    "This machine": {
+        "doctor": "Show what this machine can do, and what regard uses of it.",
+    },
+}
+INSIDE = {
+    "inspect": {
+        "alignment": "Find the attention head that aligns words best.",
+        "positions": "Show how a Transformer encodes positions, and their dot products.",
+        "gradients": "Show how far back the losses of a recurrent decoder reach.",
+    },
+    "experiment": {
+        "attention-matters": "Train without attention, with it, and a Transformer; compare them.",
+    },
+}
 
-    Two ways to start: `regard train --pairs train.en train.de` (or --text, --labelled, --tagged),
-    with sizes chosen for your data, or `regard train RECIPE.toml`, with everything written down.
-    Ctrl-C saves and stops.
-    """,
-    "distill": "Train a smaller or quicker student on what a trained run says.",
-    "translate": "Translate texts, or every line of standard input.",
-    "generate": "Continue a text with a language model.",
-    "score": "How likely a language model holds a text, token by token.",
-    "classify": "Label texts with a classifier.",
-    "tag": "Label the words of sentences with a tagger.",
-    "fill": "Fill in what is masked in a text.",
-    "embed": "Vectors of texts, from any model that reads them.",
-    "evaluate": "Score a run: BLEU, chrF, TER, exact matches; accuracy and F1; perplexity.",
-    "compare": "Several translators, the same sentences: one table, which differences are real.",
-    "attend": "Show what attends to what in a translation: any layer, any head, or the alignment.",
-    "heads": "Show what a model loses without each of its attention heads.",
-    "prune": "Write a smaller run without the heads that are missed least.",
-    "studio": "Open a page on a run: translations, attention, heads, beam, training curves.",
-    "serve": "Answer translation requests over HTTP, as existing clients send them.",
-    "export": "Write a run in the form of another program: CTranslate2, Hugging Face.",
-    "import": "Make a run of a model that Hugging Face's transformers saved.",
-    "show": "Sizes, parameters, scores and provenance of a run or a recipe.",
-    "plan": "Memory, speed and time of training a recipe, on this machine or on any other.",
-    "doctor": "What this machine can do, and what regard will use of it.",
-}
-for _order, (_name, _help) in enumerate(COMMANDS.items()):
-    _place = "imports:import_run" if _name == "import" else f"{_name}:{_name}"
-    app.command(f"regard.cli.{_place}", name=_name, help=_help, sort_key=_order)
-INSPECT = {
-    "alignment": "Find the attention head that aligns words best.",
-    "positions": "Show the encoding of positions and its dot products.",
-    "gradients": "Show how far back a recurrent decoder feels its losses.",
-}
-_inspect = App(
-    name="inspect", help="Measure what goes on inside trained models.", sort_key=len(COMMANDS)
-)
-for _name, _help in INSPECT.items():
-    _inspect.command(f"regard.cli.inspect:{_name}", name=_name, help=_help)
-app.command(_inspect)
-EXPERIMENTS = {
-    "attention-matters": "Train without attention, with it and a Transformer, and compare them.",
-}
-_experiment = App(
-    name="experiment",
-    help="Train several models under the same conditions and write a page on how they differ.",
-    sort_key=len(COMMANDS) + 1,
-)
-for _name, _help in EXPERIMENTS.items():
-    _function = _name.replace("-", "_")
-    _experiment.command(f"regard.cli.experiment:{_function}", name=_name, help=_help)
-app.command(_experiment)
+
+def place_of(command: str) -> str:
+    """Where the function of a command is."""
+    module, _, name = command.partition(" ")
+    if module == "import":  # a word of Python
+        return "regard.cli.imports:import_run"
+    return f"regard.cli.{module}:{(name or module).replace('-', '_')}"
+
+
+def add_commands() -> None:
+    for heading, commands in COMMANDS.items():
+        group = Group.create_ordered(heading)
+        for order, (name, text) in enumerate(commands.items()):
+            if name in INSIDE:
+                inner = App(name=name, help=text, group=group, sort_key=order)
+                for each, sentence in INSIDE[name].items():
+                    inner.command(place_of(f"{name} {each}"), name=each, help=sentence)
+                app.command(inner)
+            else:
+                app.command(place_of(name), name=name, help=text, group=group, sort_key=order)
+    about = Group.create_ordered("About regard")
+    for flag in ("--help", "--version"):
+        app[flag].group = about
+
+
+add_commands()
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -88,12 +112,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     debug = "--debug" in words
     words = [word for word in words if word != "--debug"]
     try:
+        prepare_help(words)
         app(words, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()
     except CycloptsError as error:
         fail(2, f"{' '.join(str(error).split())} See `regard {command_of(words)}--help`.", debug)
     except RegardError as error:
         fail(1, str(error), debug)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "torch":
+            raise
+        fail(1, WITHOUT_TORCH, debug)
     except KeyboardInterrupt:
         fail(130, "interrupted", debug)
     except BrokenPipeError:
@@ -104,6 +133,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
         forget_output()
         where = error.filename or "the output"
         fail(1, f"{where}: {error.strerror or error}; put that right and try again", debug)
+
+
+def prepare_help(words: Sequence[str]) -> None:
+    """Let the page of a command show all of its docstring, not only the sentence in the list."""
+    if not {"--help", "-h"} & set(words):
+        return
+    command = app
+    for word in words:
+        if word.startswith("-") or word not in command:
+            break
+        command = command[word]
+    if command.default_command is not None:
+        command.help = None
 
 
 def open_what_is_closed() -> None:

@@ -1,1 +1,1 @@
-"""How good the output is."""
+"""Scores of a model's output."""

@@ -1,4 +1,4 @@
-"""How good labels are: of whole texts, of words, and of the spans that words make together."""
+"""Scores of labels: of whole texts, of words, and of the spans that words form."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -25,12 +25,12 @@ Span = tuple[int, int, str]
 
 
 def accuracy(found: Sequence[Any] | NDArray[Any], true: Sequence[Any] | NDArray[Any]) -> float:
-    """Per cent that are right."""
+    """The percentage of labels that are right."""
     return 100 * float(np.mean(np.asarray(found) == np.asarray(true)))
 
 
 def confusion(found: NDArray[Any], true: NDArray[Any], labels: int) -> NDArray[np.int64]:
-    """[true, found]: how often the one was taken for the other."""
+    """[true, found]: how often each label was found for each true label."""
     table = np.zeros((labels, labels), np.int64)
     np.add.at(table, (true, found), 1)
     return table
@@ -44,41 +44,41 @@ def f1_scores(table: NDArray[np.int64]) -> list[float]:
 
 
 def macro_f1(table: NDArray[np.int64]) -> float:
-    """The mean over the labels that occur, however rare they are."""
+    """The mean F1 over the labels that occur, however rare they are."""
     scores = np.array(f1_scores(table))
-    there = (table.sum(0) + table.sum(1)) > 0
-    return float(scores[there].mean())
+    occurs = (table.sum(0) + table.sum(1)) > 0
+    return float(scores[occurs].mean())
 
 
 def spans(labels: Sequence[str]) -> set[Span]:
-    """(first word, last word, type) of each span that labels like B-NP, I-NP, O make.
+    """(first word, last word, type) of each span in labels like B-NP, I-NP, O.
 
-    A span begins at B or S, and at I or E wherever none of its type goes on: the rule of the CoNLL
-    shared tasks, which seqeval follows by default.
+    A span begins at B or S, and at I or E where no span of its type continues: the rule of the
+    CoNLL shared tasks, which seqeval follows by default.
     """
     found: set[Span] = set()
-    begin, kind, open_to_more = 0, "", False
+    begin, kind, is_open = 0, "", False
     for place, label in enumerate([*labels, "O"]):
         mark, _, name = label.partition("-")
         name = name or "_"
-        goes_on = open_to_more and mark in ("I", "E") and name == kind
-        if not goes_on:
+        continues = is_open and mark in ("I", "E") and name == kind
+        if not continues:
             if kind:
                 found.add((begin, place - 1, kind))
             begin, kind = place, "" if mark == "O" else name
-        open_to_more = mark in ("B", "I") and bool(kind)
+        is_open = mark in ("B", "I") and bool(kind)
     return found
 
 
 def span_f1(found: Iterable[Sequence[str]], true: Iterable[Sequence[str]]) -> float:
-    """F1 in per cent over the spans of all sentences, right with both ends and the type."""
-    right = guessed = there = 0
-    for mine, theirs in zip(found, true, strict=True):
-        ours, expected = spans(mine), spans(theirs)
-        right += len(ours & expected)
-        guessed += len(ours)
-        there += len(expected)
-    return 100 * 2 * right / max(1, guessed + there)
+    """F1 in per cent over the spans of all sentences; both ends and the type must be right."""
+    right = num_found = num_true = 0
+    for found_labels, true_labels in zip(found, true, strict=True):
+        found_spans, true_spans = spans(found_labels), spans(true_labels)
+        right += len(found_spans & true_spans)
+        num_found += len(found_spans)
+        num_true += len(true_spans)
+    return 100 * 2 * right / max(1, num_found + num_true)
 
 
 def has_spans(labels: Iterable[str]) -> bool:
@@ -86,13 +86,13 @@ def has_spans(labels: Iterable[str]) -> bool:
 
 
 def fitted_temperature(logits: Tensor, labels: Tensor) -> float:
-    """The number T to divide logits by that makes the labels likeliest (Guo et al. 2017), if log T
-    is taken to be about 0, give or take 1: a few examples that are all right do not make a model
-    certain of everything. Found by halving.
+    """The temperature T that makes the labels likeliest (Guo et al. 2017) under a normal prior of
+    log T with mean 0 and standard deviation 1: a few examples that are all right must not make a
+    model certain of everything. Found by bisection.
     """
 
     def slope(inverse: float) -> float:
-        """Of the loss, by log 1/T."""
+        """The derivative of the loss by log 1/T."""
         scaled = (logits * inverse).log_softmax(-1)
         chosen = logits.gather(1, labels[:, None])[:, 0]
         return inverse * float(((scaled.exp() * logits).sum(-1) - chosen).sum()) + math.log(inverse)
@@ -106,7 +106,7 @@ def fitted_temperature(logits: Tensor, labels: Tensor) -> float:
 
 def calibration_error(probabilities: Tensor, labels: Tensor) -> float:
     """The expected calibration error in per cent: how far, on average, confidence is from accuracy,
-    over bins of like confidence.
+    over bins of similar confidence.
     """
     confidence, found = probabilities.max(-1)
     right = (found == labels).double()
@@ -118,7 +118,7 @@ def calibration_error(probabilities: Tensor, labels: Tensor) -> float:
 
 @dataclass(frozen=True)
 class HeldOutLabels:
-    """Labelled texts that were not learned from, and some of them to show."""
+    """A validation set of labelled texts."""
 
     ids: LabelledIds
     tokenizer: Tokenizer
@@ -153,7 +153,7 @@ class HeldOutLabels:
         return [[self.ids.labels[number] for number in row] for row in rows]
 
     def samples(self, rows: list[int], found: list[Any], true: list[Any]) -> tuple[Sample, ...]:
-        """The first three texts, with what they were taken for and what they are."""
+        """The first three texts, with their true labels and the labels that were found."""
         places = sorted(range(len(rows)), key=rows.__getitem__)[:3]
         return tuple(
             Sample(
@@ -169,7 +169,7 @@ class HeldOutLabels:
 def all_logits(
     model: "Labeller", ids: LabelledIds, batch_tokens: int
 ) -> tuple[list[int], list[Tensor]]:
-    """The logits of each text's units, [U, L], and which text it is."""
+    """The number of each text, and the logits of its units, [U, L]."""
     device = device_of(model)
     order: list[int] = []
     found: list[Tensor] = []

@@ -13,7 +13,7 @@ WIDTHS = tuple(step * 10**power for power in range(6) for step in (1, 2, 5))
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """Sentences of like length; `rows` says which of them."""
+    """Sentences of similar length; `rows` are their numbers."""
 
     shortest_words: int
     longest_words: int
@@ -28,7 +28,7 @@ class Bin:
 
 
 def num_words(text: str, language: str | None) -> int:
-    """Words by white space; characters where a language has none."""
+    """The words between white space; the characters where a language has no spaces."""
     return len("".join(text.split())) if is_unspaced(language) else len(text.split())
 
 

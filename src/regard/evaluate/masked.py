@@ -1,4 +1,4 @@
-"""Validation of a masked language model: how much of what is hidden it finds."""
+"""Validation of a masked language model: how many of the hidden tokens it finds."""
 
 from dataclasses import dataclass
 from itertools import groupby
@@ -20,7 +20,7 @@ SHOWN_TOKENS = 40
 
 @dataclass(frozen=True)
 class HeldOutMasked:
-    """Windows of held-out text, in which every validation hides the same tokens."""
+    """A validation set of windows of text, in which every validation hides the same tokens."""
 
     examples: MaskedExamples
     tokenizer: Tokenizer
@@ -49,8 +49,8 @@ class HeldOutMasked:
                 right += float((found == batch.labels).sum())
                 count += batch.labels.numel()
                 if batch.follows is not None:
-                    told = model.relation(model.pooled(features)).argmax(-1)
-                    related += float((told == batch.follows).sum())
+                    predicted = model.relation(model.pooled(features)).argmax(-1)
+                    related += float((predicted == batch.follows).sum())
                 samples = samples or (self.sample(batch.tokens[0], batch.places[0], found[0]),)
         mean = loss / count
         scores: dict[str, float | None] = {
@@ -62,7 +62,7 @@ class HeldOutMasked:
         return Findings(mean, scores, samples)
 
     def sample(self, tokens: torch.Tensor, places: torch.Tensor, found: torch.Tensor) -> Sample:
-        """The beginning of a text with its gaps, and with what was put into them."""
+        """The beginning of a text with its masks, and with the tokens that were found for them."""
         tokenizer = self.tokenizer
         filled = tokens.scatter(0, places, found)[:SHOWN_TOKENS].tolist()
         unseen = set(tokenizer.specials) - {tokenizer.specials.mask}

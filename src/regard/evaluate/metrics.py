@@ -1,4 +1,4 @@
-"""The scores of validation: what they are called, and which direction is better."""
+"""The metrics of validation: their names, and which direction is better."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Texts(Protocol):
-    """Pairs as texts, with the tokenizers to translate them by."""
+    """Pairs as texts, with the tokenizers of both sides."""
 
     @property
     def pairs(self) -> Sequence[Pair]: ...
@@ -36,7 +36,7 @@ class Texts(Protocol):
 
 @dataclass(frozen=True)
 class HeldOutPairs:
-    """Ids of all pairs for the loss; the first few as texts for translation."""
+    """A validation set: the ids of all pairs for the loss, and some texts for translation."""
 
     ids: IdPairs
     pairs: Sequence[Pair]
@@ -62,7 +62,7 @@ class HeldOutPairs:
 
 
 def references_of(data: Texts) -> list[str]:
-    """What translations are compared with, without capitals where the tokenizer has none."""
+    """The references of the pairs, in lower case where the tokenizer writes nothing else."""
     references = [pair.target for pair in data.pairs]
     if data.target_tokenizer.lower_cases:
         return [each.lower() for each in references]
@@ -88,7 +88,7 @@ def mean_loss(model: "Model", pairs: IdPairs, batch_tokens: int) -> float:
 
 @torch.inference_mode()
 def greedy_translations(model: "Model", data: Texts, rows: int = 64) -> list[str]:
-    """Translations by the likeliest token at each step, in the order of the pairs."""
+    """Greedy translations, in the order of the pairs."""
     device = device_of(model)
     step: Step[Any] = model.step
     closing, specials = data.source_tokenizer.specials.end, data.target_tokenizer.specials

@@ -1,4 +1,4 @@
-"""Validation of a language model: how well it foresees a text, and how it would go on with one."""
+"""Validation of a language model: how well it predicts a text, and how it continues one."""
 
 import math
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ PROMPT_CHARACTERS, SAMPLE_CHARACTERS = 40, 200
 
 @dataclass(frozen=True)
 class HeldOutText:
-    """Running text that was not learned from; `carrying` where a model carries its state on."""
+    """A validation set of running text; `carrying` if the model carries its state along."""
 
     stream: Stream
     tokenizer: Tokenizer
@@ -42,7 +42,7 @@ class HeldOutText:
 
     @torch.inference_mode()
     def total_loss(self, model: Any) -> tuple[float, int]:
-        """The loss of every token but the first, each foreseen from the window it stands in."""
+        """The total loss and the number of all tokens but the first, each within its window."""
         device = device_of(model)
         rows = max(1, self.batch_tokens // self.context)
         total, count = 0.0, 0
@@ -55,7 +55,7 @@ class HeldOutText:
         last = len(self.stream) - 1
         begins = range(0, last, self.context)
         for first in range(0, len(begins), rows):
-            for windows, length in alike(begins[first : first + rows], self.context, last):
+            for windows, length in by_length(begins[first : first + rows], self.context, last):
                 table = np.stack([self.stream.window(start, length + 1) for start in windows])
                 ids = torch.from_numpy(table)
                 loss = next_token(model, TextBatch(ids[:, :-1], ids[:, 1:]).to(device))
@@ -64,7 +64,7 @@ class HeldOutText:
 
     @torch.inference_mode()
     def sample(self, model: "LanguageModel") -> Sample:
-        """How the model would go on with the beginning of the text, and how it does go on."""
+        """The beginning of the text, as the model continues it, and as the text continues."""
         device = device_of(model)
         ids = self.stream.window(0, 4 * SAMPLE_CHARACTERS).tolist()
         text = self.tokenizer.decode(ids)
@@ -90,8 +90,8 @@ class HeldOutText:
         return Sample(text[:PROMPT_CHARACTERS], after, output[:SAMPLE_CHARACTERS])
 
 
-def alike(begins: range, context: int, last: int) -> list[tuple[list[int], int]]:
-    """Windows of one length together: all are full but the last of a text."""
+def by_length(begins: range, context: int, last: int) -> list[tuple[list[int], int]]:
+    """Group windows by their length: all are full but the last of a text."""
     full = [begin for begin in begins if begin + context <= last]
     rest = [([begin], last - begin) for begin in begins if begin + context > last]
     return [(full, context), *rest] if full else rest

@@ -17,15 +17,15 @@ from regard.errors import DataError
 Metric = Literal["BLEU", "BLEU lower-cased", "chrF", "TER", "exact"]
 METRICS: tuple[Metric, ...] = ("BLEU", "BLEU lower-cased", "chrF", "TER", "exact")
 
-# Written without spaces, so that words cannot be counted as 13a finds them. sacreBLEU's own choice
-# for Japanese and Korean needs a further package; characters need none, and the signature says so.
+# Languages without spaces, in which 13a finds no words. sacreBLEU's own choice for Japanese and
+# Korean needs a further package; characters need none, and the signature shows it.
 _CHINESE = {"zh", "zho", "chi", "cmn", "yue"}
 _BY_CHARACTER = {"ja", "jpn", "ko", "kor", "th", "tha", "lo", "lao", "km", "khm", "my", "mya"}
 
 
 class _PlainFloats:
-    """sacreBLEU's own numbers, all of one type. Where some resamples match nothing, theirs are of
-    two, and the mean over them fails.
+    """Gives all scores of sacreBLEU one type. Where some resamples match nothing, it mixes two,
+    and the mean over them fails.
     """
 
     def _compute_score_from_stats(self, stats: list[Any]) -> Any:
@@ -68,8 +68,8 @@ def corpus_scores(
 ) -> list[Score]:
     """The scores named in `metrics`, in that order, equal to sacreBLEU's.
 
-    `bootstrap` resamples give intervals (1,000 is usual, 0 gives none). `language` is that of the
-    references and chooses how words are found. TER needs about a minute for a thousand lines of
+    `bootstrap` resamples give intervals (1,000 is usual, 0 gives none). The `language` of the
+    references decides how words are found. TER needs about a minute for a thousand lines of
     60 words: leave it out where that is too long.
     """
     check_lines(hypotheses, references)
@@ -141,13 +141,13 @@ def metric_of(name: Metric, language: str | None) -> BLEU | CHRF | TER:
         case "TER":
             return _Ter(normalized=unspaced, asian_support=unspaced)
     tokenize = "zh" if code in _CHINESE else "char" if code in _BY_CHARACTER else "13a"
-    # force: no guess from full stops that the text might be tokenised
+    # force: do not check whether the text looks tokenised
     return _Bleu(lowercase=name == "BLEU lower-cased", tokenize=tokenize, force=True)
 
 
 @contextmanager
 def sacrebleu_seed(seed: int) -> Iterator[None]:
-    """sacreBLEU reads its seed from the environment only."""
+    """Set the seed of sacreBLEU, which reads it from the environment only."""
     before = os.environ.get("SACREBLEU_SEED")
     os.environ["SACREBLEU_SEED"] = str(seed)
     try:

@@ -1,4 +1,4 @@
-"""Which differences between translators are real: sacreBLEU's own paired tests."""
+"""Tests which differences between translators are significant, by sacreBLEU's paired tests."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from sacrebleu.significance import PairedTest, Result
 from regard.evaluate.scores import Metric, check_lines, metric_of, sacrebleu_seed
 
 METRICS: tuple[Metric, ...] = ("BLEU", "chrF")
-# Below this in both tests, a difference counts as real.
+# A difference counts as real if p is below this in both tests.
 LEVEL = 0.05
 # Shuffles are cheaper than resamples and sacreBLEU does ten times as many.
 SHUFFLES_A_RESAMPLE = 10
@@ -26,7 +26,7 @@ class Difference:
 
     @property
     def p(self) -> float:
-        """Of the more cautious test."""
+        """The p-value of the more cautious test."""
         return max(self.p_bootstrap, self.p_randomisation)
 
     @property

@@ -1,4 +1,4 @@
-"""How a model in training does on data it has not learned from, whatever its task."""
+"""Validation of a model in training, whatever its task."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,15 +14,15 @@ class Sample:
 
 @dataclass(frozen=True)
 class Findings:
-    """What a set of held-out data shows of a model."""
+    """The results of a model on a validation set."""
 
-    loss: float  # of each token or label, without label smoothing
+    loss: float  # per token or label, without label smoothing
     scores: Mapping[str, float | None]  # the task's own, in the order they are shown
     samples: tuple[Sample, ...] = ()
 
 
 class HeldOut(Protocol):
-    """Data to validate on."""
+    """A validation set."""
 
     def findings(self, model: Any) -> Findings: ...
 

@@ -1,1 +1,1 @@
-"""What this machine can do: cores and memory, devices, precisions and speed."""
+"""The abilities of this machine: cores and memory, devices, precisions and speed."""

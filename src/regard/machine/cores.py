@@ -10,7 +10,7 @@ PROCESSES, CONTROL_GROUPS = Path("/proc"), Path("/sys/fs/cgroup")
 
 
 def usable_cores() -> int:
-    """The cores this process may run on, which a container may have narrowed."""
+    """The number of cores this process may use, within the limits of its container."""
     return max(1, min([len(own_cores()), *map(int, core_quotas())]))
 
 
@@ -21,7 +21,7 @@ def own_cores() -> set[int]:
 
 
 def core_quotas() -> Iterator[float]:
-    """How many cores' time the control groups of this process allow, where one does not say all."""
+    """The limits, in cores, that the control groups of this process set, where they set any."""
     for group in control_groups("cpu"):
         quota = words(group / "cpu.max") or [
             *words(group / "cpu.cfs_quota_us"),
@@ -32,7 +32,7 @@ def core_quotas() -> Iterator[float]:
 
 
 def busy_cores(seconds: float = 0.3) -> float:
-    """How many of our cores other programs take, seen over a moment, or else from the load."""
+    """How many of our cores other programs use, measured for a moment, or else from the load."""
     before, own, started = core_ticks(), time.process_time(), time.perf_counter()
     if not before[1]:
         return min(os.getloadavg()[0], len(own_cores())) if hasattr(os, "getloadavg") else 0.0
@@ -44,7 +44,7 @@ def busy_cores(seconds: float = 0.3) -> float:
 
 
 def core_ticks() -> tuple[int, int]:
-    """Time that our cores were busy, and all time, since the machine started; 0, 0 if not told."""
+    """Busy time and all time of our cores since the machine started; 0, 0 where unknown."""
     ours = {f"cpu{core}" for core in own_cores()}
     busy = total = 0
     for line in lines(PROCESSES / "stat"):
@@ -60,7 +60,7 @@ def core_ticks() -> tuple[int, int]:
 def control_groups(controller: str) -> Iterator[Path]:
     """The groups that limit this process, from its own to the outermost, of either version.
 
-    In a container the own group may not be there to see; the outermost is then the container's.
+    In a container the process's own group may be invisible; the outermost is the container's.
     """
     for line in lines(PROCESSES / "self" / "cgroup"):
         _, names, path = line.split(":", 2)
@@ -76,7 +76,7 @@ def words(path: Path) -> list[str]:
 
 
 def lines(path: Path) -> list[str]:
-    """A small file of the system; none where it has no such file."""
+    """The lines of a small system file; none where there is no such file."""
     try:
         return path.read_text().splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""Where a model computes: device, precision, and how fast products are."""
+"""The device and precision that a model computes with, and the speed of its products."""
 
 import os
 import shutil
@@ -39,7 +39,7 @@ def choose_device(name: str) -> torch.device:
 
 def choose_precision(name: str, device: torch.device) -> torch.dtype:
     """The type of the products. "auto" is bfloat16 on CUDA cards that have such products, and
-    float32 elsewhere: older cards only imitate them, and on CPUs the casts cost a small model more
+    float32 elsewhere: older cards only emulate them, and on CPUs the casts cost a small model more
     than the faster products save.
     """
     if device.type == "cuda":
@@ -73,14 +73,14 @@ def gemm_rate(
     threads: int = 0,
     seconds: float = 0.3,
 ) -> float:
-    """FLOP/s of a feed-forward layer's product, the best of those done in `seconds`.
+    """FLOP/s of a feed-forward layer's product, the best of several within `seconds`.
 
-    That is what the products of a model can reach here at most. 0 threads are those of torch.
+    The products of a model reach at most this speed here. 0 threads leaves torch's number.
     """
     before = torch.get_num_threads()
     if threads:
         torch.set_num_threads(threads)
-    # A graphics card is not busy with less; a CPU may only imitate a type, a hundred times slower.
+    # Less would not fill a graphics card; a CPU may only emulate a type, a hundred times slower.
     width = 512 if device.type == "cpu" else 2048
     if device.type == "cpu" and dtype != torch.float32 and slow_product(dtype, seconds):
         width = 64
@@ -101,7 +101,7 @@ def gemm_rate(
 
 
 def slow_product(dtype: torch.dtype, seconds: float) -> bool:
-    """Whether one product of full size would take longer than that, told by one of 1/512."""
+    """Whether a product of full size would take longer, estimated from one of 1/512 its size."""
     table = torch.ones(64, 64, dtype=dtype)
     started = time.perf_counter()
     _ = table.repeat(4, 1) @ table.repeat(1, 4)
@@ -109,7 +109,7 @@ def slow_product(dtype: torch.dtype, seconds: float) -> bool:
 
 
 def synchronise(device: torch.device) -> None:
-    """Wait until the device has done what it was given; a CPU has."""
+    """Wait until the device has finished its work; a CPU always has."""
     if device.type != "cpu":
         torch.accelerator.synchronize(device)
 

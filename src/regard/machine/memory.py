@@ -13,7 +13,7 @@ M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD = -1, -2, -3
 
 
 def keep_big_buffers() -> bool:
-    """Tell the C library to reuse large allocations; True where it understood."""
+    """Make the C library reuse large allocations; True if it accepted."""
     if platform.system() != "Linux":
         return False
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
@@ -31,7 +31,7 @@ def keep_big_buffers() -> bool:
 
 
 def free_memory() -> int | None:
-    """Bytes this process may still take; None where the system does not tell."""
+    """Bytes this process may still take; None where the system does not say."""
     free = memory_info().get("MemAvailable") or pages("SC_AVPHYS_PAGES")
     if free is None:
         return None
@@ -39,13 +39,13 @@ def free_memory() -> int | None:
 
 
 def total_memory() -> int | None:
-    """Bytes this process could have if it were alone; None where the system does not tell."""
+    """Bytes this process could have if it were alone; None where the system does not say."""
     total = memory_info().get("MemTotal") or pages("SC_PHYS_PAGES")
     return None if total is None else min([total, *(limit for limit, _ in memory_limits())])
 
 
 def memory_limits() -> Iterator[tuple[int, int]]:
-    """(limit, used) in bytes of each control group; files that could be read again are not used."""
+    """(limit, used) in bytes of each control group; cached files do not count as used."""
     for group in control_groups("memory"):
         limit = words(group / "memory.max") or words(group / "memory.limit_in_bytes")
         used = words(group / "memory.current") or words(group / "memory.usage_in_bytes")
@@ -57,13 +57,13 @@ def memory_limits() -> Iterator[tuple[int, int]]:
 
 
 def memory_info() -> dict[str, int]:
-    """Bytes by name, as Linux tells them."""
+    """Bytes by name, as Linux reports them."""
     fields = (line.split() for line in lines(cores.PROCESSES / "meminfo"))
     return {name.rstrip(":"): 1024 * int(value) for name, value, *_ in fields}
 
 
 def pages(name: str) -> int | None:
-    """A number of pages in bytes, as other systems tell it."""
+    """A number of pages in bytes, as other systems report it."""
     try:
         return os.sysconf(name) * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):

@@ -1,1 +1,1 @@
-"""What training takes, by formula, on hardware one need not have."""
+"""Estimates by formula what training takes, on hardware that need not be here."""

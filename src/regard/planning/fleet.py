@@ -1,4 +1,4 @@
-"""What a model may be trained on: this machine, measured, or cards as their data sheets say."""
+"""The hardware of a plan: this machine, measured, or graphics cards by their data sheets."""
 
 import re
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ class Fleet:
 
 
 def sheet(name: str, *units: float) -> Device:
-    """As data sheets have it: GB and GB/s of memory, TFLOP/s in each precision, GB/s of link."""
+    """A device in the units of data sheets: GB and GB/s of memory, TFLOP/s, GB/s of link."""
     memory, bandwidth, float32, bfloat16, link = units
     tera = float32 * 1e12, bfloat16 * 1e12
     return Device(name, memory * 1e9, bandwidth * 1e9, *tera, link=link * 1e9)
@@ -72,7 +72,7 @@ CARDS = (
 
 
 def find_fleet(text: str, processes: int = 1) -> Fleet:
-    """A100, 8xA100, 2x8xH100 (two machines of eight); "" is what is here, measured, and so is cpu,
+    """Read A100, 8xA100 or 2x8xH100 (two machines of eight); "" and cpu are this machine, measured,
     whose cores the processes share.
     """
     times = r"(?:(\d+)\s*[xX×]\s*)?"
@@ -84,7 +84,7 @@ def find_fleet(text: str, processes: int = 1) -> Fleet:
         return cards_here(device) if device.type == "cuda" else cores_here(device, processes)
     wanted = plain(name).removesuffix("gb")
     for card in CARDS:
-        # Of two sizes the smaller one comes first and needs no more than the name.
+        # The name alone means the smaller of two sizes, which comes first.
         if wanted in (plain(card.name), plain(card.name.split("-")[0])) and nodes * per_node:
             return Fleet(card, per_node, nodes)
     raise RequestError(
@@ -99,7 +99,7 @@ def plain(name: str) -> str:
 
 
 def cores_here(device: torch.device, processes: int) -> Fleet:
-    """The speed of products is measured; what cannot be asked for is a cautious guess."""
+    """A machine without CUDA: the speed of products is measured, the rest is a cautious guess."""
     peak = devices.gemm_rate(device)
     free = memory.free_memory() or memory.total_memory() or 8e9
     if device.type != "cpu":

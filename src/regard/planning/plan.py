@@ -1,4 +1,4 @@
-"""What training takes, by formula: work, memory and time, on hardware one need not have.
+"""Estimates by formula the work, memory and time of training, on hardware that need not be here.
 
 docs/scale.md says what the formulas were checked against.
 """
@@ -16,7 +16,7 @@ from regard.weights import num_parameters
 
 Parallel = Literal["ddp", "fsdp"]
 
-# What a process takes before there is a model: libraries, and buffers that come and go.
+# Memory of a process beside its model: libraries, and temporary buffers.
 PROGRAM_BYTES = 0.5e9
 # Adam reads four numbers of float32 for each parameter and writes three.
 ADAM_BYTES = 28
@@ -33,7 +33,7 @@ class Pace:
     layer_seconds: float
 
     def share(self, d_model: int) -> float:
-        """Of the peak, as long as batches are large."""
+        """The share of the peak that large batches reach."""
         return self.ceiling * d_model / (d_model + self.half_width)
 
 
@@ -44,7 +44,7 @@ CARD_PACE = Pace(ceiling=0.5, half_width=0, layer_seconds=4.2e-3)
 
 @dataclass(frozen=True)
 class Memory:
-    """Bytes a device holds at the most."""
+    """The most bytes that a device holds."""
 
     weights: float
     gradients: float
@@ -59,8 +59,8 @@ class Memory:
 
 @dataclass(frozen=True)
 class Share:
-    """What one device does of an update: batches, each with the tokens of a side, padding
-    included. Not `whole` when each batch of the recipe is split over the devices.
+    """The part of an update that one device computes: batches, each with the tokens of a side,
+    padding included. Not `whole` when each batch of the recipe is split over the devices.
     """
 
     batches: int
@@ -79,7 +79,7 @@ class Plan:
     memory: Memory
     tokens_per_update: float
     flops_per_update: float
-    waiting_seconds: float  # of an update, for what other devices send
+    waiting_seconds: float  # of an update, for data from other devices
     update_seconds: float
     seconds: float
 
@@ -103,7 +103,7 @@ class Plan:
 
 
 def planning_of(recipe: Recipe) -> TaskPlanning:
-    """What the recipe's task knows for a plan, or a sentence where it knows nothing."""
+    """The planning functions of the recipe's task; a RequestError where it has none."""
     found = tasks.get(recipe.task).planning
     if found is None or not hasattr(recipe.model, "training_flops"):
         raise RequestError(
@@ -116,7 +116,7 @@ def make_plan(recipe: Recipe, fleet: Fleet, sizes: Sizes, parallel: Parallel = "
     config, planning = recipe.model, planning_of(recipe)
     train: Any = recipe.train
     parameters = num_parameters(recipe, sizes.of_model())
-    share = deal(train, fleet.size)
+    share = split_update(train, fleet.size)
     # Recurrent models stay in float32: a state rounded at each step drifts.
     if train.precision == "float32" or config.kind == "recurrent":
         fleet = replace(fleet, device=replace(fleet.device, bfloat16=0.0))
@@ -145,8 +145,8 @@ def make_plan(recipe: Recipe, fleet: Fleet, sizes: Sizes, parallel: Parallel = "
     )
 
 
-def deal(train: Any, devices: int) -> Share:
-    """An update is the same on any number of devices: they share its batches, whole if they can."""
+def split_update(train: Any, devices: int) -> Share:
+    """Share an update among devices: by whole batches if they divide evenly, else by rows."""
     if train.accumulate % devices:
         return Share(train.accumulate, train.batch_tokens / devices, whole=False)
     return Share(train.accumulate // devices, train.batch_tokens, whole=True)
@@ -155,8 +155,8 @@ def deal(train: Any, devices: int) -> Share:
 def batch_seconds(
     config: Any, vocabulary: int, device: Device, flops: float, tokens: float
 ) -> float:
-    """Seconds forward and backward, in the precision the device is best at: in mixed precision the
-    layers run in bfloat16 and the loss in float32. `tokens` are those of the target.
+    """Seconds of a forward and backward pass, in the fastest precision of the device: in mixed
+    precision the layers run in bfloat16 and the loss in float32. `tokens` are target tokens.
     """
     pace = CARD_PACE if device.is_card else CPU_PACE
     loss = loss_flops(config.d_model, vocabulary, tokens)
@@ -173,13 +173,13 @@ def ring_seconds(num_bytes: float, devices: int, link: float) -> float:
 def waiting_seconds(
     parameters: int, fleet: Fleet, share: Share, each: float, parallel: Parallel
 ) -> float:
-    """Gradients travel during the backward pass of the last batch, two thirds of the seconds that
-    `each` batch takes; what takes longer is waited for. FSDP also gathers the weights for each.
+    """Gradients are sent during the backward pass of the last batch, which is two thirds of the
+    seconds of `each` batch; the devices wait for the rest. FSDP also gathers weights for each.
     """
     gradients = ring_seconds(4 * parameters, fleet.size, fleet.link)
     if parallel == "ddp":
         return max(0.0, gradients - each * 2 / 3)
-    # Gathering is half of adding up; so is leaving each device the sum of its own part.
+    # An all-gather takes half the time of an all-reduce, and so does a reduce-scatter.
     return max(0.0, (share.batches + 0.5) * gradients - share.batches * each)
 
 
@@ -193,22 +193,22 @@ def memory(
 ) -> Memory:
     """Weights, gradients and Adam's two moments in float32; activations of a full batch."""
     train: Any = recipe.train
-    share = deal(train, devices)
+    share = split_update(train, devices)
     model = 4.0 * parameters
     embedding = 4.0 * recipe.model.d_model * sizes.inputs
     weights, gradients, moments = model, model, 2 * model
-    # The loss over a vocabulary makes the gradient of its weight beside the others'.
-    beside = 4.0 * recipe.model.d_model * sizes.outputs
-    beside *= planning_of(recipe).gradient_beside
-    gradients += beside
+    # The loss over a vocabulary allocates one more gradient for its weight.
+    loss_gradient = 4.0 * recipe.model.d_model * sizes.outputs
+    loss_gradient *= planning_of(recipe).gradient_beside
+    gradients += loss_gradient
     if recipe.train.moving_average:
         moments += model
     if parallel == "fsdp":
-        # Embeddings and two blocks are whole at a time, and gradients until they are added up.
+        # Embeddings and two blocks are gathered at a time; gradients are whole until the sum.
         whole = embedding + 2 * (model - embedding) / recipe.model.depth
         weights, moments = model / devices + whole, moments / devices
         if share.batches == 1:
-            gradients = model / devices + whole + beside
+            gradients = model / devices + whole + loss_gradient
     if mixed:
         weights *= 1.5  # a copy in bfloat16
     part = share.batch_tokens / train.batch_tokens

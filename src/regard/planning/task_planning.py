@@ -1,4 +1,4 @@
-"""What a plan asks of a task: how much there is to learn from, and what a batch of it is."""
+"""The questions of a plan to a task: how much data there is, and what a batch holds."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,15 +8,15 @@ from regard.configs.work import SENTENCE, Work
 from regard.reporter import Reporter
 from regard.run import Run
 
-# Pieces of a word, where the data is not there to be asked.
+# Pieces per word, where the data is not available.
 PIECES = 1.3
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """Sizes that the data decides: how many tokens or labels there are where a model reads and
-    where it predicts, and the mean length of a sentence and of a word in pieces. Both sides of a
-    pair are taken as equally long.
+    """Sizes that depend on the data: the numbers of different tokens or labels that a model reads
+    and predicts, and the mean length of a sentence and of a word in pieces. Both sides of a pair
+    count as equally long.
     """
 
     inputs: int
@@ -30,7 +30,7 @@ class Sizes:
 
 @dataclass(frozen=True)
 class DataFacts:
-    """What is known of a recipe's data: sizes, whether its vocabulary and labels are known or only
+    """Facts about a recipe's data: its sizes, whether its vocabulary and labels are known or only
     assumed, and the tokens of one pass over the training data, as training counts them.
     """
 
@@ -44,21 +44,21 @@ class DataFacts:
 class TaskPlanning:
     """The functions take the task's recipe first; a share of a batch is 1 for all of it."""
 
-    # What can be known of the data, given the run that the recipe was found in.
+    # The facts about the data, given the run that the recipe was found in.
     facts: Callable[[Any, Run | None, Reporter], DataFacts]
-    # Real tokens of a share of a batch, and the same with padding, which memory holds.
+    # The work of a share of a batch without padding, and with padding, which memory holds.
     work: Callable[[Any, float, Sizes], Work]
     padded_work: Callable[[Any, float, Sizes], Work]
     # Tokens of that work as training counts them.
     counted_tokens: Callable[[Any, Work], float]
-    # How many examples a data line speaks of, and what their length is taken as if unknown.
+    # The word for the examples, as in "passes over the pairs".
     examples: str
     # A batch of this many tokens, in words; and a remark after it.
     batch: Callable[[Any, float], str]
     remark: Callable[[Any], str] = lambda recipe: ""
     # Bytes that the loss keeps beside the model.
     loss_bytes: Callable[[Any, Sizes, Work], float] = lambda recipe, sizes, work: 0.0
-    # Whether the loss makes the gradient of its weight beside the others'.
+    # Whether the loss allocates one more gradient for its weight.
     gradient_beside: bool = False
     has_lengths: bool = True  # of sentences or texts, rather than of windows
     has_labels: bool = False

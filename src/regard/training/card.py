@@ -1,4 +1,4 @@
-"""What a finished run says of itself: run.json for programs, README.md for people."""
+"""Describes a finished run: run.json for programs, README.md for people."""
 
 import platform
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from regard.run import Run, commands_for
 from regard.training.events import Finished
 from regard.training.state import TrainingState
 
-# How the line begins that lines of the task stand before.
+# The task's lines are inserted before the line that begins like this.
 RECIPE = "- `recipe.toml`"
 
 
@@ -26,7 +26,7 @@ def write(
     state: TrainingState,
     lines: list[str],
 ) -> None:
-    """The card first: it is run.json that says a run is finished."""
+    """Write the card, and then run.json, which marks the run as finished."""
     validation, progress = finished.validation, state.progress
     parameters = sum(parameter.numel() for parameter in state.model.parameters())
     page = text(run, recipe, finished, parameters, lines)
@@ -88,7 +88,7 @@ def replace_line(run: Run, beginning: str, line: str) -> None:
     try:
         lines = path.read_text("utf-8").split("\n")
     except (OSError, UnicodeDecodeError):
-        return  # a card that a person has removed or rewritten is theirs
+        return  # the user has removed or rewritten the card
     kept = [each for each in lines if not each.startswith(beginning)]
     place = next((i for i, each in enumerate(kept) if each.startswith(RECIPE)), None)
     if place is not None:

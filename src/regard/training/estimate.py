@@ -1,4 +1,4 @@
-"""What training will take on this machine, measured with a few updates that are thrown away."""
+"""Estimates what training will take on this machine, from a few updates that are discarded."""
 
 import resource
 import sys
@@ -27,8 +27,9 @@ def estimate(
     accumulate: int,
     dtype: torch.dtype = torch.float32,
 ) -> Estimate:
-    """Time from ordinary batches, each process of a team with its share; memory from the largest,
-    of all processes together. Nothing is learned. `dtype` is that of the products.
+    """Measure time on ordinary batches, of which each process of a team computes its share, and
+    memory on the largest batch, summed over the processes. The weights do not change. `dtype` is
+    the type of the products.
     """
     batches = data.batches.epoch(0)
     attempt(model, objective, data, largest(data))
@@ -56,14 +57,14 @@ def estimate(
 def measured_peak(
     model: nn.Module, objective: Objective, data: TrainingData, dtype: torch.dtype
 ) -> Peak:
-    """What all devices of a team reach together in nothing but products."""
+    """Measure the FLOP/s that all devices of a team reach together in products alone."""
     rate = devices.gemm_rate(next(model.parameters()).device, dtype)
     return Peak(flops_per_token(model, objective, data), data.team.sum(rate))
 
 
 def flops_per_token(model: nn.Module, objective: Objective, data: TrainingData) -> float:
-    """Arithmetic of a token, padding not counted: by the formula of the model's config, or else
-    counted over one batch.
+    """FLOP per token, without padding: by the formula of the model's config, or else counted over
+    one batch.
     """
     batches = data.batches
     config: Any = getattr(model, "config", None)
@@ -75,10 +76,10 @@ def flops_per_token(model: nn.Module, objective: Objective, data: TrainingData) 
 
 
 def counted_flops(model: nn.Module, objective: Objective, data: TrainingData) -> float:
-    """Arithmetic of a token of the first batch, as PyTorch counts it."""
+    """FLOP per token of the first batch, as PyTorch counts them."""
     from torch.utils.flop_counter import FlopCounterMode, sdpa_flop_count
 
-    # The counter does not know the operation that attention is on a CPU.
+    # The counter does not know the operations of attention on a CPU.
     on_cpu = {
         torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: (
             lambda query, key, value, *_, **__: sdpa_flop_count(query, key, value)
@@ -90,7 +91,7 @@ def counted_flops(model: nn.Module, objective: Objective, data: TrainingData) ->
     rows = data.batches.epoch(0)[0]
     with FlopCounterMode(display=False, custom_mapping=on_cpu) as counter:
         attempt(model, objective, data, rows)
-    return float(counter.get_total_flops() / max(1, data.batches.tokens(rows)))
+    return data.team.sum(counter.get_total_flops()) / max(1, data.batches.tokens(rows))
 
 
 def attempt(
@@ -99,7 +100,7 @@ def attempt(
     data: TrainingData,
     rows: Indices,
 ) -> tuple[int, float]:
-    """Tokens of a batch, and the seconds of one forward and backward pass of it."""
+    """Run one forward and backward pass; return the tokens of the batch and the seconds."""
     device = next(model.parameters()).device
     started = time.perf_counter()
     for share in data.shares([rows]):
@@ -112,7 +113,7 @@ def attempt(
 
 
 def peak_memory(model: nn.Module) -> int:
-    """The most memory used so far: on the graphics card if the model is there, else here."""
+    """Peak memory so far: of the graphics card if the model is there, else of this process."""
     if next(model.parameters()).device.type == "cuda":
         return torch.cuda.max_memory_allocated()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -1,4 +1,4 @@
-"""What a training run reports, in the order in which it happens."""
+"""The events that a training run reports, in the order in which they happen."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +18,7 @@ class Note:
 
 @dataclass(frozen=True)
 class DataReady:
-    """Kept and dropped pairs; None when they were prepared by an earlier start."""
+    """The kept and dropped pairs; the reports are None when an earlier start prepared them."""
 
     train_pairs: int
     valid_pairs: int
@@ -29,15 +29,15 @@ class DataReady:
 
 @dataclass(frozen=True)
 class Peak:
-    """The FLOP of a token in the model's products, and those a second that the devices reach in
-    nothing but products; 0 where that was not measured.
+    """FLOP per token in the model's products, and the FLOP/s that the devices reach in products
+    alone; 0 where that was not measured.
     """
 
     flops_per_token: float
     flops_per_second: float
 
     def share(self, tokens_per_second: float) -> float | None:
-        """How much of what the devices can do at most is done at a speed."""
+        """The share of the peak that training reaches at a speed."""
         if not self.flops_per_second:
             return None
         return tokens_per_second * self.flops_per_token / self.flops_per_second
@@ -45,7 +45,7 @@ class Peak:
 
 @dataclass(frozen=True)
 class ExamplesReady:
-    """Examples that are not pairs, and what else there is to know of them."""
+    """The number of examples that are not pairs, and remarks about them."""
 
     train: int
     valid: int
@@ -56,7 +56,7 @@ class ExamplesReady:
 
 @dataclass(frozen=True)
 class Estimate:
-    """What training will take, from updates tried on this machine."""
+    """The expected cost of training, measured with trial updates on this machine."""
 
     parameters: int
     steps: int
@@ -65,7 +65,7 @@ class Estimate:
     seconds: float
     memory_bytes: int
     peak: Peak
-    remark: str = ""  # of the task, on its sizes
+    remark: str = ""  # by the task, about its sizes
 
 
 @dataclass(frozen=True)
@@ -89,13 +89,13 @@ class Interrupted:
 
 @dataclass(frozen=True)
 class Finished:
-    """The run is complete; `validation` is that of the weights in model.safetensors."""
+    """The run is complete; `validation` scores the weights in model.safetensors."""
 
     folder: Path
     step: int
     seconds: float
     validation: Validation
-    averaged: int  # checkpoints averaged into the weights; 0 when the best single ones were kept
+    averaged: int  # checkpoints averaged into the weights; 0 when these are of one step
     early: bool
 
 

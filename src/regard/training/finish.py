@@ -1,4 +1,4 @@
-"""The end of a run: the average of the last checkpoints has its try, and the card is written."""
+"""Finishes a run: validates the average of the last checkpoints, and writes the card."""
 
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -16,7 +16,7 @@ from regard.weights import load_checkpoint, read_tensors
 
 
 def finish(judge: Judge, last: dict[str, Tensor]) -> Iterator[Event]:
-    """`last` are the weights of the last update, judged here if no weights ever were."""
+    """`last` are the weights of the last update, validated here if nothing was validated yet."""
     run, recipe, state = judge.run, judge.recipe, judge.state
     progress = state.progress
     if progress.best is None:
@@ -28,15 +28,15 @@ def finish(judge: Judge, last: dict[str, Tensor]) -> Iterator[Event]:
         validation = judge.validate(mean, state.step)
         judge.log.write("average", state.step, {"checkpoints": len(sets), **scores(validation)})
         if judge.keep_if_better(validation, mean, averaged=len(sets)):
-            # A run that is given more steps compares with these weights, so it has to know them.
+            # If the run continues with more steps, it must know the score of these weights.
             state.save(run, load_checkpoint(run, run.checkpoint_path(state.step))[0])
     kept = progress.best
-    assert kept is not None  # judged above at the latest
+    assert kept is not None  # it was set above at the latest
     if not kept.samples:
         kept = judge.validate(read_tensors(run.model_path)[0], kept.step)
     lines: list[str] = []
     if (after_training := tasks.get(recipe.task).after_training) is not None:
-        # The weights that were kept may be those of an earlier step.
+        # The best weights may be from an earlier step.
         with state.model_with(read_tensors(run.model_path)[0]) as model:
             lines = after_training(run, recipe, model, judge.setup.held_out)
     early = state.step < recipe.train.steps
@@ -46,7 +46,7 @@ def finish(judge: Judge, last: dict[str, Tensor]) -> Iterator[Event]:
 
 
 def readable(paths: list[Path], prefix: str) -> Generator[Event, None, list[dict[str, Tensor]]]:
-    """The weights in checkpoints; a damaged one is named and left out."""
+    """Read the weights in checkpoints; report a damaged one and leave it out."""
     sets = []
     for path in paths:
         try:
@@ -57,7 +57,7 @@ def readable(paths: list[Path], prefix: str) -> Generator[Event, None, list[dict
 
 
 def averaged(sets: list[dict[str, Tensor]]) -> dict[str, Tensor]:
-    """The mean of each tensor; of one that counts in whole numbers, the last."""
+    """The mean of each tensor; the last value of an integer tensor."""
     return {
         name: torch.stack([tensors[name] for tensors in sets]).mean(0)
         if last.is_floating_point()

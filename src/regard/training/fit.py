@@ -1,4 +1,4 @@
-"""Batches cut into pieces where memory is short: a batch too large for it would end the run."""
+"""Cuts batches into slices where memory is short: a batch too large for it would end the run."""
 
 import math
 
@@ -12,17 +12,17 @@ from regard.errors import RunError
 from regard.machine import memory
 from regard.training.loop import Objective, TrainingData
 
-# Of the memory that is free, this much may be taken; other programs need some, too.
+# The share of the free memory that training may take; other programs need some, too.
 SHARE = 0.8
-# Beside what is kept for the backward pass, buffers come and go.
+# Temporary buffers need memory beside the activations that are kept for the backward pass.
 WORKSPACE = 1.5
-# Weights are there already; gradients and two moments come, and a copy of each for validation.
+# The weights are allocated; gradients, two moments and copies for validation still need memory.
 BYTES_PER_PARAMETER = 20
 SAMPLE_ROWS = 2
 
 
-def pieces_that_fit(model: nn.Module, objective: Objective, data: TrainingData) -> int:
-    """Into how many pieces the largest batch must be cut, measured on a few rows of it."""
+def slices_that_fit(model: nn.Module, objective: Objective, data: TrainingData) -> int:
+    """The number of slices to cut the largest batch into, measured on a few of its rows."""
     device = next(model.parameters()).device
     free = free_memory(device)
     if free is None:
@@ -48,7 +48,7 @@ def largest(data: TrainingData) -> Indices:
 
 
 def kept_bytes(model: nn.Module, objective: Objective, data: TrainingData, rows: Indices) -> int:
-    """What a forward pass keeps for the backward pass."""
+    """Bytes that a forward pass keeps for the backward pass."""
     device = next(model.parameters()).device
     own = {parameter.data_ptr() for parameter in model.parameters()}
     kept: dict[int, int] = {}
@@ -61,8 +61,8 @@ def kept_bytes(model: nn.Module, objective: Objective, data: TrainingData, rows:
 
     with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
         loss = objective(model, data.batch(rows).to(device))
-    # FSDP holds its outermost weights whole from a forward pass until the backward pass after it,
-    # and as long as they are whole they are not the parameters that get the gradients.
+    # FSDP keeps its outermost weights gathered from a forward pass to the next backward pass, and
+    # gathered weights are not the parameters that receive the gradients.
     loss.total.backward()
     model.zero_grad(set_to_none=True)
     return sum(kept.values())

@@ -1,4 +1,4 @@
-"""Starting from another run: its model, as the recipe has it, and its weights."""
+"""Starts training from another run: takes its model from its recipe, and its weights."""
 
 import torch
 from torch import nn
@@ -8,36 +8,37 @@ from regard.recipe import Recipe, parse
 from regard.run import Run
 from regard.weights import kept, read_tensors
 
-# What belongs to a task and not to what was learned of the language.
+# Weights that belong to a task, not to what a model has learned of the language.
 OWN = ("output.", "pooler.", "relation.", "head.", "head_norm.")
 
 
 def with_model_of(recipe: Recipe, run: Run) -> Recipe:
-    """The recipe with the model of the run that it starts from, but for what it says itself. A
-    started run has noted the model in its own recipe.
+    """The recipe with the model of the run that it starts from, except for its own settings. A
+    started run has this model in its own recipe already.
     """
     if not recipe.train.from_run:
         return recipe
     started = run.recipe_path.exists()
     model = (run if started else Run.open(recipe.train.from_run)).recipe().model
-    said = recipe.model.model_dump(mode="json", include=recipe.model.model_fields_set)
+    given = recipe.model.model_dump(mode="json", include=recipe.model.model_fields_set)
     if "model" not in recipe.model_fields_set:
-        said = {}
-    if said.get("kind", model.kind) != model.kind:
+        given = {}
+    kind = getattr(model, "kind", None)
+    if given.get("kind", kind) != kind:
         return recipe
-    if recipe.models.get(model.kind) is not type(model):
+    if type(model) not in {*recipe.models.values(), type(recipe.model)}:
         raise RecipeError(
-            f"train.from_run {recipe.train.from_run}: a model of kind {model.kind} for another "
+            f"train.from_run {recipe.train.from_run}: a model of kind {kind} for another "
             f"task cannot become one for {recipe.task}"
         )
     values = recipe.model_dump(mode="json", exclude_none=True)
-    values["model"] = model.model_dump(mode="json") | said
+    values["model"] = model.model_dump(mode="json") | given
     return parse(values, recipe.train.from_run)
 
 
 @torch.no_grad()
 def from_run(model: nn.Module, folder: str) -> str:
-    """Copy all weights that a run has under the same name, or under that of a labeller's reader."""
+    """Copy all weights that a run has under the same name, with or without a prefix "reader."."""
     path = Run.open(folder).model_path
     tensors, _ = read_tensors(path)
     for name, own in kept(model).items():

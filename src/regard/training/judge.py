@@ -1,4 +1,4 @@
-"""Which weights a run keeps: those that did best on data it has not learned from."""
+"""Decides which weights a run keeps: the best on the validation set."""
 
 import math
 from dataclasses import asdict, dataclass, replace
@@ -28,7 +28,7 @@ class Judge:
     log: Log
 
     def judge(self, tensors: dict[str, Tensor]) -> Validation:
-        """The weights of this step, or their moving average where there is one."""
+        """Validate the weights of this step, or their moving average where there is one."""
         progress = self.state.progress
         validation = self.validate(tensors, self.state.step)
         best = self.keep_if_better(validation, tensors, averaged=0)
@@ -52,7 +52,7 @@ class Judge:
         return True
 
     def metric(self) -> Metric:
-        """The score that decides, as the recipe says."""
+        """The metric that decides, as the recipe names it."""
         known = (LOSS, *tasks.get(self.recipe.task).metrics)
         return next(each for each in known if each.name == self.recipe.train.metric)
 

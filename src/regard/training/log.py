@@ -1,4 +1,4 @@
-"""log.jsonl: one line an event, cut back to the checkpoint when a run goes on; and TensorBoard."""
+"""log.jsonl, a line for each event, cut back to the checkpoint when a run resumes; TensorBoard."""
 
 import json
 import math
@@ -10,7 +10,7 @@ from regard.files import write_file
 
 
 class Log:
-    """Written from a step on; what was logged after that step is about to happen again."""
+    """The log from a step on. Lines after that step are removed: its updates will run again."""
 
     def __init__(self, folder: Path, step: int, tensorboard: bool) -> None:
         self.path = folder / "log.jsonl"
@@ -31,7 +31,7 @@ class Log:
             self.board.close()
 
     def write(self, event: str, step: int, values: dict[str, Any]) -> None:
-        # JSON has no NaN, so what is not finite becomes null.
+        # JSON has no NaN, so values that are not finite become null.
         finite = {name: None if is_not_finite(value) else value for name, value in values.items()}
         line = json.dumps({"event": event, "step": step, **finite}, ensure_ascii=False)
         try:
@@ -53,8 +53,8 @@ def is_not_finite(value: object) -> bool:
 
 
 def is_before_checkpoint(line: bytes, step: int) -> bool:
-    """Whether a line is part of the checkpoint of a step. A torn last line is not, nor is the
-    average, which is made after the last checkpoint.
+    """Whether a line was logged before the checkpoint of a step. An incomplete last line was not,
+    nor was the average, which is computed after the last checkpoint.
     """
     try:
         entry = json.loads(line)

@@ -22,7 +22,7 @@ Objective = Callable[[nn.Module, Any], Loss]
 
 
 class Examples(Protocol):
-    """What a model learns from, as batches of what is named by number."""
+    """The training examples, in batches of the rows that are asked for."""
 
     def batch(self, rows: Indices) -> Any: ...
 
@@ -54,15 +54,15 @@ class StepReport:
 
 @dataclass
 class TrainingData:
-    """Examples, the order in which they are met, who of a team meets which, and into how many
-    pieces a batch is cut where memory is short. With a carried state, what was read is
-    carried from each batch to the next.
+    """Examples, the order of their batches, the team that shares them, and the number of slices
+    that a batch is cut into where memory is short. A `carried_state` takes the states of a
+    recurrent model from each batch to the next.
     """
 
     examples: Examples
     batches: Order
     team: Team = ALONE
-    pieces: int = 1
+    slices: int = 1
     carried_state: CarriedState | None = None
 
     def next(self, position: Position, count: int) -> tuple[list[Indices], Position]:
@@ -79,12 +79,12 @@ class TrainingData:
         return result, replace(position, epoch=epoch, index=index)
 
     def shares(self, batches: list[Indices]) -> list[Share]:
-        """What this process computes of an update, one after another."""
-        # What is carried stays with the process that has read it, so batches are split by rows.
+        """The parts of an update that this process computes, one after another."""
+        # A carried state stays in the process that computed it, so batches are split by rows.
         shares = self.team.shares(batches, whole=self.carried_state is None)
-        if self.pieces == 1:
+        if self.slices == 1:
             return shares
-        return [each.part(i, self.pieces) for each in shares for i in range(self.pieces)]
+        return [each.part(i, self.slices) for each in shares for i in range(self.slices)]
 
     def batch(self, rows: Indices) -> Any:
         return self.examples.batch(rows)
@@ -97,7 +97,7 @@ class TrainingData:
         return sum(map(self.batches.tokens, batches))
 
     def carried(self, position: Position) -> dict[str, Tensor]:
-        """What the batch at a position goes on from; gathered by all processes of a team."""
+        """The states that the batch at a position starts from, gathered by all processes."""
         if self.carried_state is None:
             return {}
         rows = self.next(position, 1)[0][0]
@@ -120,10 +120,10 @@ def training_steps(
     seed: int,
     position: Position,
 ) -> Iterator[StepReport]:
-    """Updates from a position on, for ever; each process of a team does its share of each.
+    """Run updates from a position on, without end; each process of a team does its share of each.
 
-    Dropout is seeded anew for each batch from (seed, update, batch of the update), so a resumed run
-    draws what an uninterrupted one would have drawn, without any saved random state.
+    Each batch seeds dropout with (seed, update, batch of the update), so a resumed run draws the
+    same numbers as an uninterrupted one, without any saved random state.
     """
     parameters = list(model.parameters())
     device = parameters[0].device

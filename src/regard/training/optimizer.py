@@ -13,7 +13,7 @@ from regard.weights import buffers, weights
 def build_optimizer(model: nn.Module, train: TrainSection) -> torch.optim.Optimizer:
     """Adam with the paper's constants (§5.3) by default, in its fused form.
 
-    Weight decay spares vectors: norms and biases have nothing to shrink towards.
+    Weight decay leaves out vectors: norms and biases should not shrink towards 0.
     """
     matrices = [p for p in model.parameters() if p.dim() > 1]
     vectors = [p for p in model.parameters() if p.dim() <= 1]
@@ -37,13 +37,13 @@ def optimizer_tensors(model: nn.Module, optimizer: torch.optim.Optimizer) -> dic
 def load_optimizer(
     model: nn.Module, optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]
 ) -> None:
-    """The moments back into the optimizer, on the device of their parameters."""
+    """Load the moments into the optimizer, on the device of their parameters."""
     parameters = dict(model.named_parameters())
     optimizer.state.clear()
     for key, tensor in tensors.items():
         kind, _, name = key.partition("/")
         parameter = parameters[name]
-        # A copy, since the tensors of a file are a view of it; the count of updates is one number.
+        # Copied, since tensors read from a file are views of it; the update count is one number.
         optimizer.state[parameter][kind] = (
             distribute_like(tensor, parameter)
             if tensor.dim()
@@ -52,7 +52,7 @@ def load_optimizer(
 
 
 class MovingAverage:
-    """A slowly following copy of the weights (Polyak averaging), corrected for its start."""
+    """An exponential moving average of the weights (Polyak averaging), corrected for its start."""
 
     def __init__(self, model: nn.Module, decay: float) -> None:
         self.decay = decay

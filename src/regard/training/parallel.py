@@ -17,7 +17,7 @@ from regard.weights import kept
 
 
 class Gradients:
-    """Adds the gradient of a batch to that of the update, over all processes at the last one."""
+    """Adds up the gradients of an update's batches; the last one is summed over all processes."""
 
     def __init__(self, model: nn.Module, objective: Any, team: Team) -> None:
         self.loss: nn.Module = WithObjective(model, objective)
@@ -25,7 +25,7 @@ class Gradients:
         if isinstance(model, FSDPModule):
             self.together = model
         elif team.size > 1:
-            # Buffers are tables that each process computes for itself, and lengthens when it must.
+            # Buffers are tables that each process computes for itself, and lengthens if necessary.
             DistributedDataParallel._set_params_and_buffers_to_ignore_for_model(
                 self.loss, [name for name, _ in self.loss.named_buffers()]
             )
@@ -34,7 +34,7 @@ class Gradients:
             )
 
     def add(self, batch: Any, scale: float, last: bool) -> float:
-        """The loss of a batch; `scale` times its gradient is added."""
+        """Add `scale` times the gradient of a batch; return its loss."""
         waiting: AbstractContextManager[Any] = nullcontext()
         if isinstance(self.together, FSDPModule):
             self.together.set_requires_gradient_sync(last)
@@ -47,7 +47,7 @@ class Gradients:
 
 
 class WithObjective(nn.Module):
-    """A model and what it is to lower as one module, which is what DDP takes."""
+    """A model and its objective as one module, which DDP can wrap."""
 
     def __init__(self, model: nn.Module, objective: Any) -> None:
         super().__init__()
@@ -60,7 +60,7 @@ class WithObjective(nn.Module):
 
 
 def shard(model: nn.Module) -> None:
-    """Spread a model over the processes; each block of a stack is gathered when its turn comes."""
+    """Shard a model over the processes; each block of a stack is gathered when it is needed."""
     for stack in [each for each in model.children() if isinstance(each, nn.ModuleList)]:
         for block in stack:
             fully_shard(block)
@@ -71,20 +71,20 @@ def shard(model: nn.Module) -> None:
 
 
 def whole(tensor: Tensor) -> Tensor:
-    """A tensor as one piece. All processes of a team must ask for it together."""
+    """The full tensor. All processes of a team must call this together."""
     return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
 
 
 def own(tensor: Tensor) -> Tensor:
-    """What this process has of a tensor."""
+    """The shard of a tensor that this process holds."""
     return tensor.to_local() if isinstance(tensor, DTensor) else tensor
 
 
 def distribute_like(tensor: Tensor, like: Tensor) -> Tensor:
-    """A copy on the device of another tensor, and in pieces where that one is."""
+    """A copy on the device of another tensor, and sharded as that one is."""
     tensor = tensor.to(like.device, copy=True)
     if isinstance(like, DTensor):
-        # Each process has the whole already and keeps its piece without asking the others.
+        # Each process has the full tensor already and keeps its shard without communication.
         return distribute_tensor(tensor, like.device_mesh, like.placements, src_data_rank=None)
     return tensor
 

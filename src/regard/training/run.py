@@ -1,4 +1,4 @@
-"""The composition root: a recipe and a folder in, a trained run and events out."""
+"""Trains a recipe into a folder and reports events; all parts of training come together here."""
 
 import signal
 import sys
@@ -24,7 +24,7 @@ from regard.training import team
 from regard.training.estimate import estimate, measured_peak
 from regard.training.events import Event, Note, Resumed
 from regard.training.finish import finish
-from regard.training.fit import pieces_that_fit
+from regard.training.fit import slices_that_fit
 from regard.training.initialise import from_run, with_model_of
 from regard.training.judge import Judge
 from regard.training.log import Log
@@ -52,7 +52,7 @@ def training_run(recipe: Recipe, out: Path) -> Iterator[Event]:
     """
     run = Run(out)
     made = run.missing_folders()
-    recipe = settle(run, with_model_of(recipe, run))
+    recipe = prepare_folder(run, with_model_of(recipe, run))
     if sentence := finished(run, recipe):
         yield Note(sentence)
         return
@@ -62,7 +62,7 @@ def training_run(recipe: Recipe, out: Path) -> Iterator[Event]:
             if team.leads_here():
                 run.sweep()
                 run.save_recipe(recipe)
-            # Other processes could not know a task that this program has added.
+            # Other processes do not know a task that this program has added.
             processes = team.worthwhile(recipe.train) if tasks.entry(recipe.task).module else 1
             with team.assembled(command(run), processes) as members:
                 events = train_together(run, recipe, members)
@@ -71,14 +71,14 @@ def training_run(recipe: Recipe, out: Path) -> Iterator[Event]:
                 else:
                     deque(events, maxlen=0)
         except (DataError, RecipeError, RequestError):
-            # Mended data and settings start again, with sizes, vocabulary and labels of their own.
+            # The next start, with corrected data or settings, prepares everything again.
             if team.leads_here() and not started and not run.checkpoints():
                 run.forget(before, made)
             raise
 
 
 def command(run: Run) -> list[str]:
-    """What another process runs to take part."""
+    """The command that another process runs to take part."""
     return [
         *(sys.executable, "-m", "regard", "train"),
         *(str(run.recipe_path), "--out", str(run.folder)),
@@ -96,7 +96,7 @@ def train_together(run: Run, recipe: Recipe, members: Team) -> Iterator[Event]:
 
 
 def finished(run: Run, recipe: Recipe) -> str:
-    """Why there is nothing left to do, if so."""
+    """A sentence that says why nothing is left to do; "" if something is."""
     info, train = run.info(), recipe.train
     step, stale = info.get("step", 0), info.get("stale_validations", 0)
     if step >= train.steps:
@@ -113,8 +113,8 @@ def finished(run: Run, recipe: Recipe) -> str:
     )
 
 
-def settle(run: Run, recipe: Recipe) -> Recipe:
-    """A new folder, or one with a started run of the same experiment."""
+def prepare_folder(run: Run, recipe: Recipe) -> Recipe:
+    """Make the folder, or check that it holds a started run of the same experiment."""
     recipe = recipe.resolved()
     try:
         run.training.mkdir(parents=True, exist_ok=True)
@@ -123,7 +123,8 @@ def settle(run: Run, recipe: Recipe) -> Recipe:
             f"{run.folder}: cannot be made ({error.strerror}); choose another --out"
         ) from None
     if run.recipe_path.exists():
-        old, new, changeable = flat(run.recipe()), flat(recipe), recipe.changeable_settings()
+        old, new = settings_by_name(run.recipe()), settings_by_name(recipe)
+        changeable = recipe.changeable_settings()
         for key in sorted(old.keys() | new.keys()):
             if old.get(key) != new.get(key) and key not in changeable:
                 raise RunError(
@@ -135,8 +136,8 @@ def settle(run: Run, recipe: Recipe) -> Recipe:
     return recipe
 
 
-def flat(recipe: Recipe) -> dict[str, Any]:
-    """Settings by dotted name."""
+def settings_by_name(recipe: Recipe) -> dict[str, Any]:
+    """The settings of a recipe by dotted name."""
     result: dict[str, Any] = {}
     for key, value in recipe.model_dump(mode="json").items():
         inner = value if isinstance(value, dict) else {"": value}
@@ -146,7 +147,7 @@ def flat(recipe: Recipe) -> dict[str, Any]:
 
 @contextmanager
 def stopping() -> Iterator[Callable[[], bool]]:
-    """Turn the first Ctrl-C or SIGTERM into a polite request; a second one acts at once."""
+    """The first Ctrl-C or SIGTERM requests a stop; a second one acts at once."""
     asked = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield asked.is_set
@@ -170,7 +171,7 @@ def stopping() -> Iterator[Callable[[], bool]]:
 def train_prepared(
     run: Run, recipe: Recipe, setup: TrainingSetup, members: Team, stop: Callable[[], bool]
 ) -> Iterator[Event]:
-    """From encoded data to the end of training, or to a polite stop."""
+    """Train on encoded data to the end, or until a stop is requested."""
     device = devices.choose_device(recipe.train.device)
     if device == torch.device("cuda"):
         device = torch.device("cuda", members.local_rank)
@@ -186,11 +187,11 @@ def train_prepared(
     objective = in_precision(setup.objective, device, dtype)
     data = TrainingData(setup.examples, setup.batches, members, carried_state=setup.carried)
     with unchanged_buffers(state.model):
-        data.pieces = pieces_that_fit(state.model, objective, data)
+        data.slices = slices_that_fit(state.model, objective, data)
     changed = state.resume_under(conditions(device, dtype, data))
     yield from (Note(sentence, warning=True) for sentence in (*damaged, *changed))
     if state.step:
-        drop_old_checkpoints(run, recipe)  # the process may have died just before
+        drop_old_checkpoints(run, recipe)  # the last process may have died before it did
         with unchanged_buffers(state.model):
             peak = measured_peak(state.model, objective, data, dtype)
         yield Resumed(state.step, peak)
@@ -202,7 +203,7 @@ def train_prepared(
             expected = estimate(state.model, objective, data, steps, accumulate, dtype)
         yield replace(expected, remark=setup.remark)
     if data.carried_state is not None:
-        data.carried_state.load(state.carried)  # trials have left something else
+        data.carried_state.load(state.carried)  # trial updates have overwritten it
     tensorboard = recipe.train.tensorboard
     log = Log(run.folder, state.step, tensorboard) if members.leads else None
     with log or nullcontext():
@@ -236,19 +237,19 @@ def first_state(
 
 
 def conditions(device: torch.device, dtype: torch.dtype, data: TrainingData) -> dict[str, str]:
-    """What the last bits of a result depend on beside the recipe."""
+    """The conditions beside the recipe that the last bits of a result depend on."""
     return {
         "device": device.type,
         "precision": str(dtype).removeprefix("torch."),
         "processes": str(data.team.size),
-        "pieces of a batch": str(data.pieces),
+        "pieces of a batch": str(data.slices),
         "threads": str(torch.get_num_threads()),
         "torch": torch.__version__,
     }
 
 
 def in_precision(objective: Objective, device: torch.device, dtype: torch.dtype) -> Objective:
-    """The task's objective, its products in the precision the device is good at."""
+    """The task's objective, with its products in the chosen precision."""
 
     def mixed(model: Any, batch: Any) -> Loss:
         with torch.autocast(device.type, dtype=dtype):

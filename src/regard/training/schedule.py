@@ -6,7 +6,7 @@ from regard.recipe import TrainSection
 
 
 def learning_rate(step: int, train: TrainSection) -> float:
-    """A linear warm-up to the peak, then the schedule's way down.
+    """A linear warm-up to the peak, then the decay of the schedule.
 
     With inverse_sqrt this is the paper's d^-½ · min(step^-½, step · warmup^-1.5) (§5.3), scaled so
     that `learning_rate` is the peak.

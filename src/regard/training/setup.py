@@ -1,4 +1,4 @@
-"""What training needs to know of its task; the rest is the same for all."""
+"""The parts of training that differ from task to task."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ from regard.training.loop import Examples, Objective
 
 @dataclass(frozen=True)
 class TrainingSetup:
-    # What the task's `build` needs beside the recipe; it is saved with the weights.
+    # The task's `build` needs these beside the recipe; they are saved with the weights.
     sizes: Mapping[str, int]
     examples: Examples
     batches: Order
     objective: Objective  # (model, batch) → Loss
     held_out: HeldOut
     carried: CarriedState | None = None
-    # Fills a fresh model with what the data says before the first update; a remark, or nothing.
+    # Initialises a new model from the data, before the first update; returns a remark or "".
     initialise: Callable[[nn.Module], str] | None = None
     # A few words on the sizes, for the estimate before training.
     remark: str = ""

@@ -1,4 +1,4 @@
-"""All that changes while a run trains, and its way to the disk and back."""
+"""The state of a run in training, which checkpoints save and restore."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -26,7 +26,7 @@ from regard.weights import check_weights, load_checkpoint, save_checkpoint, weig
 
 @dataclass
 class Progress:
-    """What a checkpoint knows beside its tensors."""
+    """The part of a checkpoint that is not tensors."""
 
     position: Position = field(default_factory=Position)
     best: Validation | None = None
@@ -52,7 +52,7 @@ class Progress:
 
 
 def restored(best: dict[str, Any]) -> Validation:
-    """A validation as a checkpoint has it; the first versions knew the scores of pairs alone."""
+    """Read a validation from a checkpoint; the first versions saved scores of pairs only."""
     scores = best.get("scores")
     if scores is None:
         loss = best["loss"]
@@ -64,15 +64,15 @@ def restored(best: dict[str, Any]) -> Validation:
 
 
 class TrainingState:
-    """Model, optimizer, moving average and progress. A checkpoint is exactly this, and what a model
-    carries from batch to batch.
+    """Model, optimizer, moving average and progress. A checkpoint consists of these and the states
+    that a model carries from batch to batch.
     """
 
     def __init__(
         self, model: nn.Module, train: TrainSection, twin: Callable[[], nn.Module] | None = None
     ) -> None:
         self.model = model
-        # Makes a model that is whole, where the one in training is in pieces.
+        # Builds an unsharded model, where the one in training is sharded.
         self.twin = twin
         self.optimizer = build_optimizer(model, train)
         self.average = MovingAverage(model, train.moving_average) if train.moving_average else None
@@ -84,7 +84,7 @@ class TrainingState:
         return self.progress.position.step
 
     def tensors(self) -> dict[str, Tensor]:
-        """What a checkpoint holds; gathered by all processes of a team together."""
+        """The tensors of a checkpoint, gathered by all processes of a team together."""
         groups = {
             "weight": weights(self.model),
             "average": {} if self.average is None else self.average.weights,
@@ -101,9 +101,9 @@ class TrainingState:
         save_checkpoint(run, self.step, tensors, progress)
 
     def restore(self, run: Run) -> list[str]:
-        """Load the newest good checkpoint, if there is any; a sentence for each damaged one.
+        """Load the newest readable checkpoint, if any; return a sentence for each damaged one.
 
-        When all are damaged nothing is started again: that would overwrite the best weights.
+        If all are damaged, training does not start again: it would overwrite the best weights.
         """
         damaged: dict[Path, RunError] = {}
         for path in reversed(run.checkpoints()):
@@ -141,7 +141,7 @@ class TrainingState:
         self.progress = restored
 
     def resume_under(self, conditions: dict[str, str]) -> list[str]:
-        """Note what the last bits of a result depend on; a sentence for each that has changed."""
+        """Record the conditions of this start; return a sentence for each that has changed."""
         before = self.progress.conditions or conditions
         self.progress.conditions = conditions
         return [
@@ -152,13 +152,13 @@ class TrainingState:
         ]
 
     def judged_weights(self) -> dict[str, Tensor]:
-        """What is validated and kept: the moving average where there is one."""
+        """The weights to validate and keep: the moving average where there is one."""
         tensors = weights(self.model) if self.average is None else self.average.weights
         return {name: whole(tensor) for name, tensor in tensors.items()}
 
     @contextmanager
     def model_with(self, tensors: Mapping[str, Tensor]) -> Iterator[nn.Module]:
-        """A model of other weights, for a while."""
+        """A model with other weights, inside the block."""
         if self.twin is not None:
             model = self.twin()
             copy_weights(model, tensors)

@@ -1,6 +1,6 @@
-"""The processes that train one model together; alone is a team of one.
+"""The processes that train one model together; a single process is a team of one.
 
-An update is the same whatever the size of the team: its batches are dealt out whole when they
+An update is the same whatever the size of the team: its batches are shared out whole when they
 divide evenly, else each process takes every size-th row of each. PyTorch adds up the gradients.
 """
 
@@ -27,8 +27,8 @@ from regard.recipe import TrainSection
 # The others wait while the leader prepares the data and validates.
 PATIENCE = timedelta(hours=12)
 STORE = "REGARD_STORE"
-# Below this a second process costs more than it brings: target tokens of an update for each
-# process, and updates, since it takes seconds to start.
+# Below these a second process costs more than it gains: target tokens of an update for each
+# process, and updates of the run, since a process takes seconds to start.
 WORTHWHILE_TOKENS, WORTHWHILE_STEPS = 500, 500
 
 
@@ -38,10 +38,10 @@ class Share:
 
     place: tuple[int, ...]  # which batch, which part of it, which part of that; seeds the dropout
     rows: Indices
-    counts: bool = True  # False where there were too few rows and a process only keeps step
+    counts: bool = True  # False where rows were too few and a process only joins in the sums
 
     def part(self, index: int, count: int) -> "Share":
-        """Every count-th row."""
+        """Every count-th row, from the row at `index` on."""
         rows = self.rows[index::count]
         if not len(rows):
             return Share((*self.place, index), self.rows[:1], counts=False)
@@ -52,26 +52,26 @@ class Share:
 class Team:
     rank: int = 0
     size: int = 1
-    # Of the processes on this machine: which one this is, and how many share the cores.
+    # The rank among the processes of this machine, and how many of them share its cores.
     local_rank: int = 0
     local_size: int = 1
 
     @property
     def leads(self) -> bool:
-        """The leader talks, validates and writes."""
+        """Whether this process is the leader, which reports, validates and writes."""
         return self.rank == 0
 
     def shares(self, batches: Sequence[Indices], whole: bool = True) -> list[Share]:
         """This process's part of an update. A batch that is not split draws the same dropout
         wherever it is computed.
         """
-        all_of_it = [Share((number,), rows) for number, rows in enumerate(batches)]
+        all_shares = [Share((number,), rows) for number, rows in enumerate(batches)]
         if self.size == 1 or (whole and len(batches) % self.size == 0):
-            return all_of_it[self.rank :: self.size]
-        return [each.part(self.rank, self.size) for each in all_of_it]
+            return all_shares[self.rank :: self.size]
+        return [each.part(self.rank, self.size) for each in all_shares]
 
     def sum(self, number: float) -> float:
-        """Over all processes, the same bits in each."""
+        """The sum over all processes, with the same bits in each."""
         if self.size == 1:
             return number
         tensor = torch.tensor([number], dtype=torch.float64)
@@ -90,7 +90,7 @@ class Team:
         parts: dict[str, torch.Tensor] = {}
         begin, end = int(counts[: self.rank].sum()), int(counts[: self.rank + 1].sum())
         for name, shape in self.shapes(table).items():
-            # Sums with zeros are exact; in float64 places in a text are, too.
+            # Adding zeros is exact, and float64 holds every place in a text exactly.
             whole = torch.zeros(int(counts.sum()), *shape, dtype=torch.float64)
             if begin < end:
                 whole[begin:end] = table[name]
@@ -99,22 +99,22 @@ class Team:
         return parts
 
     def shapes(self, table: dict[str, torch.Tensor]) -> dict[str, tuple[int, ...]]:
-        """Of a row of each part: of the states that a model carries, and of their places."""
+        """The shape of a row of each part: the states that a model carries, and their places."""
         sizes = torch.zeros(2, dtype=torch.int64)
         if table:
             sizes = torch.tensor(table["states"].shape[1:])
         dist.all_reduce(sizes, dist.ReduceOp.MAX)
         return {"places": (), "states": (int(sizes[0]), int(sizes[1]))}
 
-    def any(self, wish: bool) -> bool:
-        return self.sum(wish) > 0
+    def any(self, condition: bool) -> bool:
+        return self.sum(condition) > 0
 
     def from_leader(self, number: float) -> float:
         return self.sum(number if self.leads else 0.0)
 
     @contextmanager
     def leader_first(self) -> Iterator[None]:
-        """The others do the same after the leader, and find what it has left on the disk."""
+        """The leader runs the block first; then the others, which find its files on the disk."""
         if not self.leads:
             self.sum(0)
         yield
@@ -126,8 +126,8 @@ ALONE = Team()
 
 
 def worthwhile(train: TrainSection) -> int:
-    """How many processes to train with, if nobody says: on CPUs two of one thread are faster than
-    one of two, as long as each has enough to do between two sums of gradients.
+    """The number of processes to train with, where the recipe does not say: on CPUs two processes
+    of one thread are faster than one of two, as long as each has enough work for each update.
     """
     if train.processes or train.threads or devices.choose_device(train.device).type != "cpu":
         return max(1, train.processes)
@@ -149,7 +149,7 @@ def leads_here() -> bool:
 def assembled(command: Sequence[str], processes: int) -> Iterator[Team]:
     """Join the processes that a launcher has started, or start the others here and lead them.
 
-    `command` is what the others run; they find their place in the environment.
+    `command` is what the others run; environment variables give them their ranks.
     """
     if launched():
         if STORE in os.environ:
@@ -171,7 +171,7 @@ def assembled(command: Sequence[str], processes: int) -> Iterator[Team]:
 
 @contextmanager
 def joined(rank: int, size: int, store: str | None) -> Iterator[None]:
-    """A process group: ours meets at a file, that of a launcher at an address."""
+    """Join a process group, which meets at our file or at the address that a launcher gives."""
     dist.init_process_group(
         "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo",
         init_method=f"file://{store}" if store else "env://",
@@ -189,7 +189,7 @@ def joined(rank: int, size: int, store: str | None) -> Iterator[None]:
 def started(
     command: Sequence[str], processes: int
 ) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
-    """The other processes of this machine. They leave when this one does, however it ends."""
+    """Start the other processes of this machine. They end when this one does, in whatever way."""
     os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo0" if sys.platform == "darwin" else "lo")
     with tempfile.TemporaryDirectory(prefix="regard-") as folder:
         store = str(Path(folder, "store"))
@@ -203,7 +203,7 @@ def started(
                         subprocess.Popen(
                             command,
                             env={**os.environ, **place, "RANK": rank, "LOCAL_RANK": rank},
-                            stdin=subprocess.PIPE,  # its end tells them that we have gone
+                            stdin=subprocess.PIPE,  # it closes when this process ends
                             stdout=log,
                             stderr=log,
                             start_new_session=True,  # Ctrl-C is for the leader alone
@@ -224,15 +224,15 @@ def leave_with_leader() -> None:
 
 
 def lost(others: Sequence["subprocess.Popen[bytes]"], error: RuntimeError) -> str:
-    """What to say when the processes could not go on together."""
-    deadline = time.monotonic() + 2  # the end of a connection is seen before that of its process
+    """A sentence that says why the processes cannot continue together."""
+    deadline = time.monotonic() + 2  # a connection closes before its process ends
     while all(other.poll() is None for other in others) and time.monotonic() < deadline:
         time.sleep(0.02)
     for rank, other in enumerate(others, start=1):
         if (code := other.poll()) is not None:
             how = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
             return (
-                f"training process {rank} of {len(others) + 1} {how}; start the same command to go "
-                "on from the last checkpoint, with --processes 1 if memory is short"
+                f"training process {rank} of {len(others) + 1} {how}; start the same command to "
+                "resume from the last checkpoint, with --processes 1 if memory is short"
             )
     return f"the training processes lost each other ({str(error).splitlines()[0]}); start again"

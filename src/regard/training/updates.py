@@ -1,4 +1,4 @@
-"""From one update to the next, with their logging, validation and saving."""
+"""Runs the updates of training, with logging, validation and checkpoints."""
 
 from collections.abc import Callable, Generator
 from typing import Any
@@ -21,7 +21,7 @@ def update_until_done(
     judge: Judge | None,
     stop: Callable[[], bool],
 ) -> Generator[Event, None, bool]:
-    """Updates to the end, or False when asked to stop. Only the leader of a team has a judge."""
+    """Train to the end, or return False when asked to stop. Only a team's leader has a judge."""
     train, progress, members = recipe.train, state.progress, data.team
     steps = training_steps(
         state.model, state.optimizer, objective, data, train, recipe.seed, progress.position
@@ -60,7 +60,7 @@ def done(state: TrainingState, recipe: Recipe) -> bool:
 
 
 def note_step(report: StepReport, state: TrainingState) -> None:
-    """Count an update and follow it with the average."""
+    """Count an update, and update the moving average."""
     progress = state.progress
     progress.position = report.position
     progress.tokens += report.tokens
@@ -72,7 +72,7 @@ def note_step(report: StepReport, state: TrainingState) -> None:
 
 
 def save(run: Run, recipe: Recipe, state: TrainingState, data: TrainingData) -> Saved:
-    """All gather what is to be saved, the leader writes it."""
+    """All processes gather the checkpoint, and the leader writes it."""
     tensors = state.tensors()
     for name, tensor in data.carried(state.progress.position).items():
         tensors[f"carried/{name}"] = tensor
@@ -83,7 +83,7 @@ def save(run: Run, recipe: Recipe, state: TrainingState, data: TrainingData) -> 
 
 
 def drop_old_checkpoints(run: Run, recipe: Recipe) -> None:
-    """Keep the newest; what an interruption saved between two regular ones goes first."""
+    """Keep the newest regular checkpoints, and the last one if an interruption saved it."""
     paths = run.checkpoints()
     regular = [p for p in paths if int(p.stem.partition("-")[2]) % recipe.train.save_every == 0]
     kept = {*regular[-recipe.train.keep :], paths[-1]}
