@@ -26,9 +26,10 @@ bench: .venv/.installed-dev  ## measure regard beside other libraries, about an 
 
 install: .venv/.installed-dev  ## set up .venv for work on regard
 
-format: .venv/.installed-dev  ## format the code and mend what the linter can
+format: .venv/.installed-dev  ## format the code, mend what the linter can, write the tables of settings
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+	$(BIN)/python docs/settings.py
 
 # The stamps are older than what they depend on when a dependency changed: then pip runs again.
 .venv/.installed: pyproject.toml constraints.txt $(BIN)/python

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from docs.settings import DOCUMENTS as WITH_SETTINGS
+from docs.settings import TABLE, table, updated
 from regard.cli import app
 
 ROOT = Path(__file__).parent.parent
@@ -33,26 +35,64 @@ max_length_ratio = 0.1
 """
 
 
+def code_lines(text: str) -> str:
+    """The lines that are fenced or indented as code."""
+    fenced = "".join(re.findall(r"^```.*?\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
+    return fenced + "\n".join(line for line in text.split("\n") if line.startswith("    "))
+
+
 def commands() -> list[str]:
-    """Every `regard …` of the documents: in indented or fenced lines and between back-ticks."""
+    """Every `regard …` of the documents: in lines of code and between back-ticks."""
     found = []
     for path in DOCUMENTS:
         text = path.read_text("utf-8").replace("\\\n", " ")
-        found += re.findall(r"^\s*(?:\$ )?(regard .+)$", text, re.MULTILINE)
-        found += re.findall(r"`(regard [^`…]+)`", text)
+        found += re.findall(r"^\s*(?:\$ )?(regard .+)$", code_lines(text), re.MULTILINE)
+        # A name alone is a mention.
+        found += [each for each in re.findall(r"`(regard [^`…]+)`", text) if " " in each[7:]]
     return sorted({re.sub(r" +", " ", line.split("<")[0].split(" #")[0]) for line in found})
 
 
 @pytest.mark.parametrize("command", commands())
 def test_a_shown_command_is_understood(command: str) -> None:
     words = [word for word in shlex.split(command)[1:] if word not in ("RUN", "[TEXT…]")]
-    if words == ["translate"]:
-        words = ["translate", "RUN"]
     app.parse_args(words, exit_on_error=False, print_error=False)
+
+
+def test_a_command_that_is_mentioned_is_there() -> None:
+    for path in DOCUMENTS:
+        for name in re.findall(r"`regard ([a-z-]+)`", path.read_text("utf-8")):
+            assert name in app, f"{path.name}: regard {name}"
 
 
 def test_there_are_commands_to_check() -> None:
     assert len(commands()) > 8
+
+
+@pytest.mark.parametrize("path", WITH_SETTINGS, ids=lambda path: path.name)
+def test_tables_of_settings_are_those_of_the_schemas(path: Path) -> None:
+    text = path.read_text("utf-8")
+    assert updated(text) == text, "`make format` writes them again"
+    assert "| setting | default | meaning |" not in text, "a table that is kept by hand"
+
+
+def test_a_table_that_is_out_of_date_is_noticed() -> None:
+    text = "a\n<!-- settings: translation decode -->\nold\n<!-- end of settings -->\nb\n"
+    new = updated(text)
+    assert new == text.replace("old\n", table("translation", "decode"))
+    assert "| `decode.beam_size` | `5` |" in new
+    assert updated(new) == new
+    with pytest.raises(SystemExit, match=r"tagging has no setting decode\.beam_size"):
+        table("tagging", "decode.beam_size")
+
+
+def test_the_guide_has_every_setting_of_a_translator() -> None:
+    found = [
+        old[2].split() for old in TABLE.finditer((ROOT / "docs" / "guide.md").read_text("utf-8"))
+    ]
+    shown = "".join(table(*words) for words in found)
+    for line in table("translation").splitlines()[2:]:
+        name = line.split("|")[1].split()[0]
+        assert f"| {name} |" in shown or name == "`task`"
 
 
 def test_the_python_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from regard.configs.recurrent import RecurrentConfig
+from regard.configs.transformer import TransformerConfig
 from regard.errors import RecipeError
-from regard.models import RecurrentConfig, TransformerConfig
 from regard.recipe import TrainSection, override, parse, read, to_toml
 
 SMALLEST: dict[str, Any] = {"data": {"builtin": "phrasebook"}}
@@ -73,6 +74,80 @@ def test_a_model_is_a_transformer_unless_it_says_otherwise() -> None:
 )
 def test_an_unknown_key_is_an_error_with_a_suggestion(values: dict[str, Any], said: str) -> None:
     assert complaint({**SMALLEST, **values}).startswith(said)
+
+
+TEXT: dict[str, Any] = {"data": {"train": ["a.txt"]}}
+
+
+@pytest.mark.parametrize(
+    ("task", "values", "key", "others"),
+    [
+        (
+            "classification",
+            {"data": {"train": ["a.tsv"], "context": 5}},
+            "data.context",
+            "language-model and masked-language-model",
+        ),
+        ("tagging", {"data": {"train": ["a"], "max_ratio": 2.0}}, "data.max_ratio", "translation"),
+        (
+            "language-model",
+            {"data": {"train": ["a.txt"], "held_out_pairs": 9}},
+            "data.held_out_pairs",
+            "translation, classification and tagging",
+        ),
+        (
+            "language-model",
+            {**TEXT, "tokenizer": {"joint": True}},
+            "tokenizer.joint",
+            "translation",
+        ),
+        ("language-model", {**TEXT, "decode": {"beam_size": 2}}, "decode", "translation"),
+        ("language-model", {**TEXT, "head": {}}, "head", "classification and tagging"),
+        (
+            "masked-language-model",
+            {"data": {"train": ["a.txt"], "direction": "backward"}},
+            "data.direction",
+            "language-model",
+        ),
+        (
+            "classification",
+            {**TEXT, "train": {"eval_sentences": 5}},
+            "train.eval_sentences",
+            "translation and language-model",
+        ),
+        (
+            "masked-language-model",
+            {**TEXT, "model": {"cell": "gru"}},
+            "model.cell",
+            "translation, language-model, classification and tagging",
+        ),
+        (
+            "translation",
+            {**SMALLEST, "model": {"num_segments": 2}},
+            "model.num_segments",
+            "masked-language-model, classification and tagging",
+        ),
+        (
+            "translation",
+            {"data": {"builtin": "phrasebook", "masked_share": 0.2}},
+            "data.masked_share",
+            "masked-language-model",
+        ),
+    ],
+)
+def test_a_setting_that_does_nothing_is_refused_with_the_tasks_that_have_it(
+    task: str, values: dict[str, Any], key: str, others: str
+) -> None:
+    assert complaint({"task": task, **values}) == (
+        f"unknown key {key}; {key} is for {others}, and would do nothing here; leave it out"
+    )
+
+
+def test_a_typed_setting_that_does_nothing_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path, 'task = "classification"\n[data]\ntrain = ["a.tsv"]\n')
+    assert read(path).task == "classification"
+    with pytest.raises(RecipeError, match=r"decode is for translation, and would do nothing here"):
+        read(path, ["decode.beam_size=3"])
 
 
 @pytest.mark.parametrize(

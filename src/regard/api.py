@@ -1,4 +1,4 @@
-"""Any run by its folder: load what answers with it, and score it."""
+"""Loads and scores any run, given its folder."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,8 +1,8 @@
-"""Files that are whole or not there, and arrays that know their own checksum.
+"""Writes files completely or not at all, and arrays with a checksum.
 
-A file is written under a temporary name, flushed to the disk and renamed, so that a name always
-means a whole file. Arrays carry a checksum of their content in the header of their file. Nothing
-here loads PyTorch; `regard.weights` has the same for its tensors.
+A file is written under a temporary name, flushed to the disk and renamed, so that a file under its
+own name is always complete. A file of arrays has a checksum of its content in its header. Nothing
+here loads PyTorch; `regard.weights` has the same functions for tensors.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ TYPES = {
     *("I8", "I16", "I32", "I64", "U8", "U16", "U32", "U64"),
 }
 SCRATCH = ".writing-"
-# How often a lock may be removed under the hands of who takes it.
+# How often to try again when a lock is removed while it is taken.
 ATTEMPTS = 100
 UMASK = os.umask(0)
 os.umask(UMASK)
@@ -42,8 +42,8 @@ os.umask(UMASK)
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A name to write under. What is there at the end is flushed and takes the place of `path`:
-    all of it or nothing, so that a reader never sees half a file.
+    """A temporary path to write to. At the end the file is flushed and replaces `path`, all of it
+    or nothing, so that a reader never sees half a file.
     """
     try:
         with replacing_together(path.parent, [path.name]) as scratch:
@@ -58,27 +58,27 @@ def replacing(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def replacing_together(folder: Path, names: Sequence[str]) -> Iterator[Path]:
-    """A folder to write files of these names into, which at the end take the places of those in
-    `folder`. The last one vouches for the others: the old one is gone before any of them moves, and
-    the new one moves after them. Raises OSError where that fails.
+    """A temporary folder to write files of these names into; at the end they replace the files in
+    `folder`. The last name marks the others as complete: its old file is removed before any of them
+    moves, and its new file moves last. Raises OSError where that fails.
     """
     with scratch_folder(folder) as scratch:
         yield scratch
         for name in names:
-            # safetensors makes files that only their owner may read; a run follows the usual
-            # rights.
+            # safetensors makes files that only their owner may read; a run has the usual
+            # permissions.
             (scratch / name).chmod(0o666 & ~UMASK)
             flush(scratch / name)
         if len(names) > 1:
             (folder / names[-1]).unlink(missing_ok=True)
         for name in names:
             os.replace(scratch / name, folder / name)
-        flush(folder)  # the names themselves survive a power cut
+        flush(folder)  # so that the new names survive a power cut
 
 
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
-    """A folder to write into, which takes the name `path` when everything in it is on the disk."""
+    """A folder to write into, which is renamed to `path` when everything in it is on the disk."""
     path = Path(os.path.abspath(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -99,7 +99,7 @@ def new_folder(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def scratch_folder(parent: Path) -> Iterator[Path]:
-    """A folder of its own, since safetensors puts a temporary file beside the one it writes."""
+    """A temporary folder, since safetensors puts a temporary file beside the one it writes."""
     scratch = Path(tempfile.mkdtemp(prefix=SCRATCH, dir=parent))
     try:
         yield scratch
@@ -122,11 +122,11 @@ def write_file(path: Path, data: bytes) -> None:
 
 
 def take_lock(path: Path) -> AbstractContextManager[object]:
-    """A file that one process at a time can hold, in a folder that is made if need be;
-    BlockingIOError where another holds it.
+    """Lock a file, which one process at a time can hold; its folder is made if necessary. Raises
+    BlockingIOError where another process holds it.
 
-    Whoever holds it may remove it and its folder. A file that has lost its name keeps nobody out:
-    it is only taken while the name still means it.
+    The holder may remove the file and its folder. A lock on a removed file keeps nobody out, so it
+    is only accepted while the file still has its name.
     """
     try:
         import fcntl
@@ -152,30 +152,30 @@ def digest(arrays: Mapping[str, npt.NDArray[Any]], metadata: Mapping[str, str]) 
     result = hashlib.sha256(json.dumps(sorted(metadata.items())).encode())
     for name in sorted(arrays):
         array = in_order(arrays[name])
-        # PyTorch's name of the type, since PyTorch made the first of these files.
+        # PyTorch's name of the type, since PyTorch wrote the first of these files.
         result.update(f"{name} torch.{array.dtype.name} {array.shape}\n".encode())
         result.update(array.reshape(-1).view(np.uint8).data)
     return result.hexdigest()
 
 
 def in_order(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The array with its numbers side by side in memory; a single number stays without a shape."""
+    """The array in C order; a single number keeps its empty shape."""
     return np.asarray(array, order="C")
 
 
 def write_arrays(
     path: Path, arrays: Mapping[str, npt.NDArray[Any]], metadata: Mapping[str, str]
 ) -> None:
-    """A safetensors file that knows its own checksum."""
+    """Write a safetensors file with a checksum of its content."""
     data = {name: in_order(array) for name, array in arrays.items()}
     with replacing(path) as temporary:
-        # Under one key, since safetensors writes several in random order: like runs, like bytes.
+        # One key only, since safetensors writes several in random order: equal runs, equal bytes.
         text = json.dumps({**metadata, "sha256": digest(data, metadata)}, sort_keys=True)
         save_file(data, temporary, {"regard": text})
 
 
 def read_metadata(path: Path) -> dict[str, str]:
-    """What a file of arrays says about itself, read from its header alone."""
+    """The metadata of a file of arrays, read from its header alone."""
     try:
         with path.open("rb") as file:
             size = int.from_bytes(file.read(8), "little")
@@ -191,7 +191,7 @@ def read_metadata(path: Path) -> dict[str, str]:
 
 
 def read_arrays(path: Path) -> tuple[dict[str, npt.NDArray[Any]], dict[str, str]]:
-    """Arrays and metadata, checked against the checksum; anything else is a one-line RunError."""
+    """Arrays and metadata, checked against the checksum; a failure is a one-line RunError."""
     try:
         with path.open("rb") as file:
             header = int.from_bytes(file.read(8), "little")

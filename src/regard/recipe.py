@@ -107,16 +107,20 @@ class TrainSection(Section):
     log_every: int = Field(default=50, ge=1, description="Updates between lines of the log.")
     device: str = Field(default="auto", description="cpu, cuda, mps, or auto for the best.")
     precision: Literal["auto", "float32", "bfloat16"] = Field(
-        default="auto", description="The numbers that products are computed in."
+        default="auto",
+        description="Numbers that products are computed in; auto is bfloat16 on cards with it.",
     )
     processes: int = Field(
-        default=0, ge=0, le=1024, description="Processes that share each update; 0 = as pays off."
+        default=0,
+        ge=0,
+        le=1024,
+        description="Processes that share each update; 0 = as many as pay off.",
     )
     threads: int = Field(
         default=0, ge=0, description="Threads of each process; 0 = as many as there are cores."
     )
     parallel: Literal["ddp", "fsdp"] = Field(
-        default="ddp", description="Whether each process holds a copy of the model or a shard."
+        default="ddp", description="Whether each process holds a copy of the model, or a part."
     )
     tensorboard: bool = Field(default=False, description="Whether to write TensorBoard's files.")
 
@@ -141,7 +145,7 @@ class TrainSection(Section):
 class Recipe(Section):
     """One experiment: what is learned, from what, how large, how long. Tasks add their sections."""
 
-    # The models that the task can use, by `kind`; the first is meant where a recipe does not say.
+    # The models that the task can use, by `kind`; the first is the default.
     models: ClassVar[Mapping[str, type[BaseModel]]] = MappingProxyType({})
     # The scores that `train.metric` may name.
     metrics: ClassVar[tuple[str, ...]] = ("loss",)
@@ -207,7 +211,7 @@ def schema_of(values: Mapping[str, Any], where: str) -> type[Recipe]:
 
 
 def parse(values: Mapping[str, Any], where: str) -> Recipe:
-    """A recipe from plain values; every complaint names the key."""
+    """A recipe from plain values; every error names the key."""
     return validated(schema_of(values, where), values, where)
 
 
@@ -219,7 +223,7 @@ def validated(schema: type[S], values: Mapping[str, Any], where: str) -> S:
 
 
 def parse_section(schema: type[Recipe], name: str, values: Any, where: str) -> Any:
-    """One section alone, before the rest of a recipe is known."""
+    """Parse one section alone, before the rest of a recipe is known."""
     section: Any = schema.model_fields[name].annotation
     try:
         return section.model_validate(values)
@@ -230,11 +234,11 @@ def parse_section(schema: type[Recipe], name: str, values: Any, where: str) -> A
 
 
 def read(path: Path | str, settings: Iterable[str] = ()) -> Recipe:
-    """A TOML file, with `key.path=value` settings laid over it."""
+    """Read a recipe from a TOML file; settings like `key.path=value` override it."""
     path = Path(path)
     values = read_values(path)
     schema = schema_of(override(values, settings), str(path))
-    # What is typed is never dropped: it does something or it is refused.
+    # Settings from the command line are never dropped: they have an effect or are refused.
     values = override(without_other_tasks(values, schema), settings)
     return validated(schema, values, str(path))
 

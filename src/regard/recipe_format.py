@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 # Before each task had a schema of its own, one schema held the settings of all tasks, and a run's
-# recipe.toml was written out with every one of them. Those of other tasks did nothing.
+# recipe.toml contained every one of them. Settings of other tasks did nothing.
 UNION: dict[str, frozenset[str]] = {
     "data": frozenset(
         {
@@ -25,7 +25,7 @@ UNION: dict[str, frozenset[str]] = {
     "train": frozenset({"eval_sentences"}),
     "decode": frozenset({"beam_size", "length_penalty", "max_length_ratio", "no_repeat_ngram"}),
 }
-# A file with all of these was written out by a program: nobody writes them by hand.
+# A program wrote any file with all of these: nobody writes them by hand.
 WRITTEN_OUT = {
     "": {"seed", "data", "tokenizer", "model", "train"},
     # No task has all of these: recipes of this version are not taken for old ones.

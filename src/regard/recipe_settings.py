@@ -1,8 +1,8 @@
-"""Every setting of a task's recipes, with its default and what it does, as the schema says it."""
+"""Every setting of a task's recipes, with its default and its description in the schema."""
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel
@@ -10,6 +10,8 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from regard.recipe import Recipe
+
+ORDER = ("data", "tokenizer", "model", "head", "train", "decode")
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class Setting:
 
 
 def settings_of(schema: type[Recipe]) -> list[Setting]:
-    """The settings in the order of the schema: the recipe's own, then section by section."""
+    """The recipe's own settings, then those of each section, in the order of a written recipe."""
     own, inner = [], []
     for name, field in schema.model_fields.items():
         if name == "model" and schema.models:
@@ -49,7 +51,17 @@ def settings_of(schema: type[Recipe]) -> list[Setting]:
             inner += list(section_settings(name, field.annotation))
         else:
             own.append(setting(name, field))
-    return [*own, *inner]
+    return [*own, *sorted((with_metrics(each, schema) for each in inner), key=place)]
+
+
+def place(each: Setting) -> int:
+    section = each.name.partition(".")[0]
+    return ORDER.index(section) if section in ORDER else len(ORDER)
+
+
+def with_metrics(each: Setting, schema: type[Recipe]) -> Setting:
+    """The scores that a task measures are in its schema, but in no type."""
+    return replace(each, choices=schema.metrics) if each.name == "train.metric" else each
 
 
 def section_settings(name: str, section: type[BaseModel], kind: str = "") -> Iterator[Setting]:

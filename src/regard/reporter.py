@@ -1,4 +1,4 @@
-"""Where long work reports how far it is: nowhere, unless a command shows it."""
+"""Reports the progress of long work, if a command shows it."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -19,8 +19,8 @@ def no_progress(what: str, total: int) -> Iterator[Advance]:
 
 @dataclass(frozen=True)
 class Reporter:
-    """`say` gets a sentence; `progress(what, total)` is a context whose function takes what is done
-    since the last call.
+    """`say` takes a sentence; `progress(what, total)` is a context manager, whose function takes
+    how much was done since its last call.
     """
 
     say: Callable[[str], None] = nothing

@@ -7,11 +7,11 @@
     run.json               provenance and scores
     log.jsonl  README.md   what happened; a card for people
     training/              checkpoints step-00001000.safetensors and the ids of the data
-    alignment.json         what was measured of these weights: heads that align (`regard inspect
+    alignment.json         measurements of these weights: heads that align (`regard inspect
     heads.json             alignment`), heads that matter (`regard heads`)
-    engines/               the model in other runtimes' forms, made again when missing or old
+    engines/               the model in the formats of other runtimes, made again if missing or old
 
-All of them are written as `regard.files` does: a name always means a whole file.
+`regard.files` writes all of them, so that a file under its own name is always complete.
 """
 
 import hashlib
@@ -43,13 +43,13 @@ def commands_for(recipe: "Recipe", folder: Path | str) -> list[str]:
 
 @dataclass(frozen=True)
 class Run:
-    """A folder and what is in it. Nothing is read before it is asked for."""
+    """A run folder and its files. Nothing is read before it is needed."""
 
     folder: Path
 
     @classmethod
     def open(cls, folder: Path | str) -> "Run":
-        """A folder that holds a run, or a sentence that says why it does not."""
+        """Open a folder that holds a run; a RunError says why if it does not."""
         run = cls(Path(folder))
         if not run.folder.is_dir():
             raise RunError(f"{folder}: no such run folder; `regard train` makes one")
@@ -86,7 +86,7 @@ class Run:
         return self.folder / "engines"
 
     def recipe(self) -> "Recipe":
-        from regard import recipe  # pydantic, which an engine that is ready need not load
+        from regard import recipe  # loads pydantic, which a converted run does not need
 
         try:
             return recipe.read(self.recipe_path)
@@ -100,7 +100,7 @@ class Run:
 
     def task_name(self) -> str:
         """The task as the recipe names it; the rest of the recipe may be wrong."""
-        from regard.recipe_format import read_values  # a converted run is used without it
+        from regard.recipe_format import read_values  # a converted run does not need it
 
         try:
             return str(read_values(self.recipe_path).get("task", tasks.DEFAULT))
@@ -108,7 +108,7 @@ class Run:
             raise RunError(str(error)) from None
 
     def recipe_for(self, *names: str) -> Any:
-        """The recipe, if its task is one of these; or a sentence that says what the run can do."""
+        """The recipe, if its task is one of these; else a RunError says what the run can do."""
         if self.task_name() in names:
             return self.recipe()
         recipe = self.recipe()
@@ -153,11 +153,11 @@ class Run:
         return found.hexdigest()[:16]
 
     def finding(self, name: str) -> dict[str, Any] | None:
-        """What was measured of the weights that are here; None if nothing was, or of others."""
+        """A saved measurement of these weights; None if there is none, or one of other weights."""
         try:
             found = json.loads((self.folder / f"{name}.json").read_bytes())
         except (OSError, ValueError, RecursionError):
-            return None  # measured again when it is asked for
+            return None  # it is measured again when it is needed
         known = isinstance(found, dict) and found.get("weights") == self.fingerprint()
         return found if known else None
 
@@ -185,7 +185,7 @@ class Run:
             write_file(self.folder / f"{name}.tokenizer.json", tokenizer.to_json().encode())
 
     def labels(self) -> list[str]:
-        """The labels that a classifier or tagger tells apart, in the order of its outputs."""
+        """The labels of a classifier or tagger, in the order of its outputs."""
         try:
             found = json.loads(self.labels_path.read_bytes())
         except (OSError, ValueError, RecursionError) as error:

@@ -1,7 +1,7 @@
-"""Weights of a model: which tensors are kept of it, and their way to a run folder and back.
+"""Weights of a model: which tensors are saved, and how a run folder stores and loads them.
 
-The files are those of `regard.files`, which knows them as arrays and does not need PyTorch. Sizes
-that follow from the data (vocabularies, labels) are in the metadata of the weights.
+`regard.files` writes and reads them as arrays, without PyTorch. Sizes that depend on the data
+(vocabularies, labels) are in the metadata of the weights.
 """
 
 import json
@@ -30,21 +30,21 @@ DRAWING = {
 
 
 def kept(model: nn.Module) -> dict[str, Tensor]:
-    """What has to be saved of a model, by name: its parameters and its persistent buffers; tied
-    ones once.
+    """The tensors of a model that are saved, by name: its parameters and its persistent buffers;
+    tied ones once.
     """
     return {**dict(model.named_parameters()), **buffers(model)}
 
 
 def buffers(model: nn.Module) -> dict[str, Tensor]:
-    """The persistent buffers of a model by name. Others follow from a formula."""
+    """The persistent buffers of a model by name. Others are computed by a formula."""
     persistent = model.state_dict(keep_vars=True).keys()
     return {name: buffer for name, buffer in model.named_buffers() if name in persistent}
 
 
 @contextmanager
 def unchanged_buffers(model: nn.Module) -> Iterator[None]:
-    """Batches that are only tried inside the block leave no trace in the model's buffers."""
+    """Restore the model's buffers after the block, which only tries batches."""
     before = {name: buffer.clone() for name, buffer in buffers(model).items()}
     yield
     for name, buffer in buffers(model).items():
@@ -52,12 +52,12 @@ def unchanged_buffers(model: nn.Module) -> Iterator[None]:
 
 
 def weights(model: nn.Module) -> dict[str, Tensor]:
-    """Parameters and persistent buffers by name; tied ones once."""
+    """Parameters and persistent buffers by name, detached; tied ones once."""
     return {name: tensor.detach() for name, tensor in kept(model).items()}
 
 
 def check_weights(model: nn.Module, tensors: Mapping[str, Tensor], where: Path | str) -> None:
-    """Exactly the tensors of a model are accepted; anything else is refused."""
+    """Accept exactly the tensors of a model, and refuse anything else."""
     expected = kept(model)
     if missing := sorted(expected.keys() ^ tensors.keys()):
         raise RunError(f"{where}: not the weights of this model (differs in {missing[0]})")
@@ -85,23 +85,23 @@ def digest(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> str:
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> None:
-    """A safetensors file that knows its own checksum."""
+    """Write a safetensors file with a checksum of its content."""
     files.write_arrays(path, as_arrays(tensors), metadata)
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """Tensors and metadata, checked against the checksum; anything else is a one-line RunError."""
+    """Tensors and metadata, checked against the checksum; a failure is a one-line RunError."""
     arrays, metadata = files.read_arrays(path)
     return {name: torch.from_numpy(array) for name, array in arrays.items()}, metadata
 
 
 def as_arrays(tensors: Mapping[str, Tensor]) -> dict[str, npt.NDArray[Any]]:
-    """The same numbers in the same memory, where a tensor is on the CPU and in order."""
+    """The tensors as arrays, in the same memory where a tensor is contiguous and on the CPU."""
     return {name: tensor.detach().cpu().contiguous().numpy() for name, tensor in tensors.items()}
 
 
 class ShapesOnly(TorchFunctionMode):
-    """Draws no weights where there is no memory for them. PyTorch would do that by rules of its
+    """Skips the initialisation of weights that have no memory. PyTorch would do that with its
     compiler, which takes longer to load than all the rest.
     """
 
@@ -125,18 +125,18 @@ def without_memory(recipe: Recipe, sizes: Sizes) -> nn.Module:
 
 
 def num_parameters(recipe: Recipe, sizes: Sizes) -> int:
-    """How many numbers a recipe's model has, found without taking memory for them."""
+    """The number of parameters of a recipe's model, counted without memory for them."""
     return sum(each.numel() for each in without_memory(recipe, sizes).parameters())
 
 
 def save_model(run: Run, tensors: Mapping[str, Tensor], step: int, sizes: Sizes) -> None:
-    """The weights that a run answers with."""
+    """Save the weights that a run answers with."""
     about = {"step": str(step), "sizes": json.dumps(dict(sizes), sort_keys=True)}
     write_tensors(run.model_path, tensors, about)
 
 
 def saved_sizes(run: Run, metadata: Mapping[str, str]) -> Sizes:
-    """The sizes in the weights' metadata. Runs of the first version have them elsewhere."""
+    """The sizes in the weights' metadata. Runs of the first version store them elsewhere."""
     if "sizes" not in metadata:
         return tasks.get(run.task_name()).sizes_of_old_run(run)
     try:
@@ -162,7 +162,7 @@ def load_model(run: Run) -> nn.Module:
     except (ValueError, KeyError, RuntimeError, OverflowError) as error:
         raise RunError(f"{run.recipe_path}: no such model can be built ({error})") from None
     found = path.stat().st_size
-    # Sizes are compared before memory is taken: a recipe may promise anything.
+    # Sizes are compared before memory is allocated: a recipe may claim any size.
     if not expected <= found <= expected + HEADER_BYTES:
         raise RunError(
             f"{path}: {found} bytes, the recipe's model has {expected}; "

@@ -1,18 +1,21 @@
 """The command line as a person meets it: real arguments, real files, what it says."""
 
 import gzip
+import inspect
 import io
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 import time
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from regard.cli import main
+from regard.cli import COMMANDS, INSIDE, main, place_of
 
 WORDS = {"one": "un", "two": "deux", "three": "trois", "four": "quatre", "five": "cinq"}
 SETTINGS = (
@@ -63,17 +66,83 @@ def failing(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[i
     return int(error.value.code or 0), lines[-1].removeprefix("regard: error: ")
 
 
-def test_help_lists_every_command_with_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
-    main(["--help"])
+SENTENCES = {name: text for commands in COMMANDS.values() for name, text in commands.items()}
+ALL = [name for name in SENTENCES if name not in INSIDE]
+ALL += [f"{outer} {name}" for outer, commands in INSIDE.items() for name in commands]
+
+
+def help_of(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    main([*words, "--help"])
     printed = capsys.readouterr().out
-    for command in ("demo", "train", "translate", "evaluate", "attend", "show"):
-        assert f"│ {command} " in printed
+    return " ".join(printed.replace("│", " ").split())
 
 
-@pytest.mark.parametrize("command", ["demo", "train", "translate", "evaluate", "attend", "show"])
+def test_help_lists_every_command_with_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    printed = help_of([], capsys)
+    for commands in COMMANDS.values():
+        for command, sentence in commands.items():
+            assert f" {command} {sentence} " in printed
+
+
+def test_the_list_has_headings_in_the_order_of_work(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["--help"])
+    headings = re.findall(r"╭─ (.*?) ─", capsys.readouterr().out)
+    expected = ["Train", "Use", "Look inside", "Serve and share", "This machine", "About regard"]
+    assert headings == expected
+
+
+@pytest.mark.parametrize("command", ALL)
 def test_each_command_explains_itself(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    main([command, "--help"])
-    assert f"Usage: regard {command}" in capsys.readouterr().out
+    printed = help_of(command.split(), capsys)
+    assert f"Usage: regard {command} " in printed
+    module, _, name = place_of(command).partition(":")
+    written = inspect.getdoc(getattr(import_module(module), name)) or ""
+    first, *more = written.partition("\nParameters\n")[0].strip().split("\n\n")
+    outer, _, inner = command.partition(" ")
+    listed = INSIDE[outer][inner] if inner else SENTENCES[outer]
+    assert " ".join(first.split()) == listed, "the list has the first sentence of the docstring"
+    for paragraph in (first, *more):
+        assert " ".join(paragraph.split()).replace("`", "") in printed
+
+
+def test_help_is_in_plain_english(capsys: pytest.CaptureFixture[str]) -> None:
+    for command in ("", *ALL, *INSIDE):
+        printed = help_of(command.split(), capsys).lower()
+        for words in ("goes on", "anew", "is told", "so many", "kept alive"):
+            assert words not in printed, command
+
+
+NO_TORCH = """
+import sys
+sys.modules["torch"] = None  # as if it were not installed
+from regard.cli import main
+main()
+"""
+
+
+def test_a_command_that_needs_torch_says_so_where_it_is_not_installed(tmp_path: Path) -> None:
+    def said(*words: str) -> tuple[int, str, str]:
+        command = [sys.executable, "-c", NO_TORCH, *words]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=60)
+        return done.returncode, done.stdout, done.stderr
+
+    sentence = (
+        "regard: error: this command needs PyTorch, which is not installed; "
+        "install it with `pip install torch`\n"
+    )
+    for words in (["doctor"], ["demo"], ["train", "--text", "a.txt"]):
+        assert said(*words) == (1, "", sentence)
+    assert "Traceback" in said("doctor", "--debug")[2]
+    code, printed, _ = said("show", "--settings", "translation")
+    assert (code, "train.steps" in printed) == (0, True)
+
+
+def test_another_package_that_is_missing_is_not_taken_for_torch(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    with pytest.raises(ModuleNotFoundError, match="uvicorn"):
+        main(["studio", "run"])
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:

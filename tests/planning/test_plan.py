@@ -23,9 +23,9 @@ from regard.planning.plan import (
     Parallel,
     Plan,
     batch_seconds,
-    split_update,
     make_plan,
     ring_seconds,
+    split_update,
     waiting_seconds,
 )
 from regard.recipe import Recipe, parse

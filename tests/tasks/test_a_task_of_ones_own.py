@@ -4,6 +4,9 @@ The file is digit_sum.py beside this one; docs/write-a-task.md explains it.
 """
 
 import json
+import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +22,7 @@ from regard.training.loop import StepReport
 from regard.weights import read_tensors
 from tests.tasks import digit_sum
 
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "write-a-task.md"
 RECIPE = """
 task = "digit-sum"
 [train]
@@ -161,3 +165,23 @@ def test_a_run_starts_from_another(recipe_path: Path, run: Run, tmp_path: Path) 
     first = json.loads((tuned.folder / "log.jsonl").read_text().splitlines()[0])
     untuned = json.loads((run.folder / "log.jsonl").read_text().splitlines()[0])
     assert first["loss"] < untuned["loss"] / 10
+
+
+def test_the_page_shows_this_file_and_its_commands_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    blocks = re.findall(r"```(\w+)\n(.*?)```", PAGE.read_text("utf-8"), flags=re.DOTALL)
+    (_, task), (_, program), (_, recipe), (_, commands) = blocks
+    assert task == Path(digit_sum.__file__).read_text("utf-8")
+    monkeypatch.chdir(tmp_path)
+    Path("digit_sum.py").write_text(task, "utf-8")
+    Path("digits.py").write_text(program, "utf-8")
+    Path("digits.toml").write_text(recipe, "utf-8")
+    first, *others = [line.removeprefix("python ").split() for line in commands.splitlines()]
+    subprocess.run([sys.executable, *first], check=True, timeout=100)
+    for program, *words in others:
+        assert program == "digits.py"
+        main(words)  # a new process for each would take long
+    printed = capsys.readouterr().out
+    assert "500 new rows" in printed
+    assert "Digits of a row." in printed

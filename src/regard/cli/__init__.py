@@ -18,6 +18,7 @@ app = App(
         "`regard COMMAND --help` explains a command. With --debug, an error shows where it came "
         "from."
     ),
+    help_format="plaintext",  # Markdown takes a while to load; see `prepare_help`
     version=lambda: version("regard"),
     default_parameter=Parameter(negative=(), show_default=False),
     suppress_keyboard_interrupt=False,  # `main` says that it was interrupted
@@ -29,11 +30,11 @@ WITHOUT_TORCH = (
 # docstring, which is not loaded to list it.
 COMMANDS = {
     "Train": {
-        "demo": "Train the built-in French–English translator and look at it, in minutes.",
+        "demo": "Train, score and show the built-in French–English translator.",
         "train": "Train a model from your data or from a recipe, or resume a run.",
-        "distill": "Train a smaller or faster student on the translations of a trained run.",
+        "distill": "Train a smaller or faster student on a run's translations.",
         "experiment": "Train several models under the same conditions and compare them.",
-        "plan": "Estimate the memory, speed and time that training a recipe takes.",
+        "plan": "Estimate the memory, speed and time of training a recipe.",
     },
     "Use": {
         "translate": "Translate texts, or every line of standard input.",
@@ -43,19 +44,19 @@ COMMANDS = {
         "tag": "Label the words of sentences with a tagger.",
         "fill": "Fill in what is masked in a text.",
         "embed": "Turn texts into vectors, with a run of any task.",
-        "evaluate": "Score a run on a test set: BLEU, chrF and TER, accuracy and F1, perplexity.",
-        "compare": "Compare translators on the same sentences: scores, and which differ for sure.",
+        "evaluate": "Score a run on data that it has not seen.",
+        "compare": "Compare translators on the same sentences.",
     },
     "Look inside": {
-        "studio": "Open a page on a run: translations, attention, heads, beam, training curves.",
+        "studio": "Look inside a run, or inside two runs, in the browser.",
         "attend": "Show what attends to what in a translation or in a text.",
         "heads": "Show what a translator loses without each of its attention heads.",
         "inspect": "Measure what happens inside trained translators.",
-        "show": "Show a run or a recipe: sizes, parameters, scores, origin.",
+        "show": "Show a run, a recipe, or every setting of a task.",
     },
     "Serve and share": {
         "serve": "Answer requests over HTTP, as LibreTranslate, DeepL and OpenAI do.",
-        "export": "Write a run in the format of another program: CTranslate2, Hugging Face.",
+        "export": "Write a run for another program: CTranslate2, Hugging Face.",
         "import": "Make a run of a model that Hugging Face's transformers saved.",
         "prune": "Write a smaller run without the heads that matter least.",
     },
@@ -145,7 +146,7 @@ def prepare_help(words: Sequence[str]) -> None:
             break
         command = command[word]
     if command.default_command is not None:
-        command.help = None
+        command.help, command.help_format = None, "markdown"
 
 
 def open_what_is_closed() -> None:

@@ -16,23 +16,23 @@ if TYPE_CHECKING:
 
 @dataclass
 class MapFlags:
-    """Which map to show; without any of these, the one that aligns words best.
+    """Which map to show. By default it is the one that aligns words best.
 
     Parameters
     ----------
     part
         cross: output to source; encoder: source to source; decoder: output to output so far.
     layer
-        Counted from 0; the mean of all layers if it is left out.
+        A layer, counted from 0; by default, the mean of all layers.
     head
-        Counted from 0; the mean of all heads if it is left out.
+        A head, counted from 0; by default, the mean of all heads.
     pieces
-        Rows and columns for pieces, not for whole words.
+        Give each piece a row and a column, not each word.
     read
-        Call a row by the piece that was read there, not by the one that is predicted.
+        Name a row after the piece that was read there, not after the one that is predicted.
     measure
-        weights: how much a row looks at a column; norm: the size of what that weight carries,
-        each row scaled to sum to 1.
+        weights: how much a row looks at a column; norm: how large what it takes from there is, with
+        rows that sum to 1.
     """
 
     part: Literal["cross", "encoder", "decoder"] | None = None
@@ -50,13 +50,13 @@ class FileFlags:
     Parameters
     ----------
     html
-        One page with all layers and heads, which needs no network.
+        Write a page with all layers and heads to this file; it needs no network.
     svg
-        The map as a drawing.
+        Draw the map to this file.
     png
-        The map as a picture.
+        Write the map to this file as a picture.
     csv
-        The map as numbers.
+        Write the numbers of the map to this file.
     """
 
     html: Path | None = None
@@ -74,8 +74,9 @@ def attend(
     which: Annotated[MapFlags | None, Parameter(name="*")] = None,
     files: Annotated[FileFlags | None, Parameter(name="*")] = None,
 ) -> None:
-    """Show what attends to what in a translation, as a heat map in the terminal; of a language
-    model, a masked one, a classifier or a tagger, in a text that it reads.
+    """Show what attends to what in a translation or in a text.
+
+    The terminal shows a heat map. A translator translates the text; other models read it.
 
     Parameters
     ----------

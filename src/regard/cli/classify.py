@@ -18,16 +18,18 @@ def classify(
     as_json: Annotated[bool, Parameter(name="--json")] = False,
     device: str = "auto",
 ) -> None:
-    """Label texts, or every line of standard input.
+    """Label texts with a classifier.
+
+    A line of output has the label, its probability and the text, with tabs between them.
 
     Parameters
     ----------
     run
         A run folder of a classifier.
     texts
-        Texts to label; without any, lines are read from standard input.
+        Texts to label; without any, the lines of standard input.
     as_json
-        One object a line: text, label, and the probability of each label.
+        Print one JSON object per line: text, label, and the probability of each label.
     device
         cpu, cuda, mps or auto.
     """

@@ -20,31 +20,32 @@ def compare(
     sentence: str | None = None,
     as_json: Annotated[bool, Parameter(name="--json")] = False,
 ) -> None:
-    """Compare translators: size, speed, scores, which differences are real, score by length.
+    """Compare translators on the same sentences.
 
-    Without files, the runs are compared on what all of them held out: the test sentences of the
-    built-in corpus, or the validation pairs. The first run is what the others are compared with.
+    The table has size, speed, scores, which differences are significant, and scores by length. The
+    first run is compared with each of the others. Without files, the sentences are what all runs
+    held out: the test sentences of the built-in corpus, or the validation pairs.
 
     Parameters
     ----------
     runs
         Run folders.
     source
-        Sentences to translate, one a line; may be .gz.
+        Sentences to translate, one per line; .gz works, too.
     reference
         Their translations, line by line.
     beam_size
-        Hypotheses kept alive; by default as each run's recipe says.
+        Hypotheses kept at each step; by default, as each run's recipe says.
     bootstrap
-        Resamples for intervals and for the paired bootstrap; ten times as many shuffles.
+        Resamples for intervals and the paired bootstrap; shuffles are ten times as many.
     figure
-        A file to draw the scores by length to, by its ending: .png, .svg or .pdf.
+        Draw the scores by length to this file: .png, .svg or .pdf.
     html
-        A file for a page with everything, which needs no other file.
+        Write a page with everything to this file; it needs no other file.
     sentence
-        A sentence whose alignments the page shows; by default one of the test.
+        Show the alignments of this sentence on the page; by default, of one of the test.
     as_json
-        One object with all figures.
+        Print one JSON object with all figures.
     """
     from regard.cli.checks import check_picture
     from regard.cli.display import SCREEN, results

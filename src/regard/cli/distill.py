@@ -21,22 +21,25 @@ def distill(
     beam_size: int | None = None,
     settings: Annotated[tuple[str, ...], Parameter(name="--set")] = (),
 ) -> None:
-    """Let a run translate the sources it was trained on, and train a student on its translations.
+    """Train a smaller or faster student on a run's translations.
+
+    The run translates the sources that it was trained on, and the student learns from these pairs.
+    The same command resumes.
 
     Parameters
     ----------
     run
         The run folder of the teacher.
     out
-        The run folder of the student; its pairs are written into its folder `pairs`.
+        The run folder of the student. Its folder `pairs` holds the translations.
     recipe
-        The student's recipe; its data and tokenizer are replaced by the teacher's.
+        The student's recipe. The teacher's data and tokenizer replace those in it.
     preset
-        Without a recipe: fast, the teacher's size with one decoder layer, or standard, its shape.
+        Without a recipe: fast is the teacher's size with one decoder layer, standard its shape.
     beam_size
-        Hypotheses that the teacher keeps alive; by default as its recipe says.
+        Hypotheses that the teacher keeps at each step; by default, as its recipe says.
     settings
-        A setting of the student's recipe, like train.steps=2000; may be given several times.
+        A setting of the student's recipe, like train.steps=2000. Repeat it for more settings.
     """
     from regard.cli.display import say, show_training
     from regard.errors import RecipeError
@@ -55,7 +58,7 @@ def distill(
 
 
 def after_teaching(events: Iterator[Any]) -> Iterator[Any]:
-    """Show how the teacher gets on; hand on what happens after that."""
+    """Show how far the teacher is; pass on what happens after that."""
     from regard.cli.display import progress_bar, say
     from regard.tasks.translation.distill import Translated
 

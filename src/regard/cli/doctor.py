@@ -64,12 +64,12 @@ class Check:
 
 
 def doctor(*, as_json: Annotated[bool, Parameter(name="--json")] = False) -> None:
-    """Look at this machine: cores, memory, speed, precisions, what is installed.
+    """Show what this machine can do, and what regard uses of it.
 
     Parameters
     ----------
     as_json
-        One object with everything.
+        Print one JSON object with everything.
     """
     from regard.cli.display import results
 

@@ -20,23 +20,25 @@ def embed(
     normalise: bool = False,
     device: str = "auto",
 ) -> None:
-    """Vectors of texts, or of every line of standard input: an object a line, or one .npy file.
+    """Turn texts into vectors, with a run of any task.
+
+    The output is one JSON object per text, or one .npy file for all of them.
 
     Parameters
     ----------
     run
-        A run folder of any task; of a translator, its encoder reads.
+        A run folder of any task. A translator's encoder reads the texts.
     texts
-        Texts to embed; without any, lines are read from standard input.
+        Texts to embed; without any, the lines of standard input.
     backward
-        With a recurrent language model: another that reads backwards, for vectors that know both
-        sides.
+        For a recurrent language model: a run that reads backwards, so that a vector depends on
+        both sides of a token.
     out
-        A .npy file for the vectors, a row for each text.
+        Write the vectors to this .npy file, one row per text.
     tokens
-        A vector for each token instead of their mean.
+        Print a vector for each token instead of their mean.
     normalise
-        Make every vector of length 1.
+        Scale every vector to length 1.
     device
         cpu, cuda, mps or auto.
     """

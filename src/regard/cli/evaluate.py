@@ -30,36 +30,38 @@ def evaluate(
     engine: Literal["auto", "torch", "ctranslate2"] = "auto",
     int8: bool = False,
 ) -> None:
-    """Score a run: BLEU, chrF, TER and exact matches, with signatures and 95 % intervals.
+    """Score a run on data that it has not seen.
 
-    A run trained on the built-in corpus is scored on its test sentences when no files are given.
+    A translator gets BLEU, chrF, TER and exact matches, with signatures and 95 % intervals; a
+    classifier or tagger accuracy and F1; a language model perplexity. Without files, a translator
+    of the built-in corpus is scored on its test sentences.
 
     Parameters
     ----------
     run
         A run folder.
     source
-        Sentences to translate, one a line; may be .gz.
+        Sentences to translate, one per line; .gz works, too.
     reference
         Their translations, line by line.
     data
-        For a run that is no translator: labelled texts, tagged sentences or running text.
+        For other runs than translators: labelled texts, tagged sentences or running text.
     picture
-        With --data and labels: a file for the picture of which labels are confused.
+        With --data and labels: draw which labels are confused to this file.
     beam_size
-        Hypotheses kept alive; by default the recipe's.
+        Hypotheses kept at each step; by default, as the recipe says.
     length_penalty
-        By default the recipe's.
+        0 prefers short outputs; 1 compares the mean over tokens. By default, as the recipe says.
     bootstrap
-        Resamples for the intervals; 0 for none.
+        Resamples for the intervals; 0 leaves them out.
     output
-        A file to write the translations to; with --data and labels, the labels that were found.
+        Write the translations to this file; with --data and labels, the labels that were found.
     as_json
-        One object with all figures.
+        Print one JSON object with all figures.
     engine
-        What searches: torch, ctranslate2, or auto, which is ctranslate2 where it can answer.
+        The engine that searches: torch, ctranslate2, or auto, which prefers ctranslate2.
     int8
-        Products of whole numbers with ctranslate2: quicker, and now and then another word.
+        With ctranslate2: calculate with 8-bit numbers, which is faster and changes some words.
     """
     from regard import tasks
     from regard.cli.checks import check_picture

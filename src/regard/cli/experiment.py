@@ -21,10 +21,10 @@ def attention_matters(
     reference: Path | None = None,
     settings: Annotated[tuple[str, ...], Parameter(name="--set")] = (),
 ) -> None:
-    """Train a recurrent model without attention, one with it and a Transformer; compare them.
+    """Train without attention, with it, and a Transformer; compare them.
 
-    All see the same batches for the same number of updates. The same command goes on where it was
-    stopped; a run that is finished is not trained again.
+    The first two models are recurrent. All three see the same batches for the same number of
+    updates. The same command resumes, and does not train a finished run again.
 
     Parameters
     ----------
@@ -33,11 +33,11 @@ def attention_matters(
     data
         phrasebook-long, the long sentences of the built-in corpus, or multi30k.
     source
-        Sentences to compare the runs on, one a line; by default what all of them held out.
+        Sentences to compare the runs on, one per line; by default, what all of them held out.
     reference
         Their translations, line by line.
     settings
-        A setting for all the recipes, like train.steps=2000; may be given several times.
+        A setting for all recipes, like train.steps=2000. Repeat it for more settings.
     """
     from regard.cli.display import say, show_training
     from regard.compare.experiment import load_experiment

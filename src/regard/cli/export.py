@@ -7,19 +7,19 @@ from typing import Literal
 def export(
     run: Path, out: Path, /, *, to: Literal["ctranslate2", "huggingface"], int8: bool = False
 ) -> None:
-    """Write a run in the form of another program.
+    """Write a run for another program: CTranslate2, Hugging Face.
 
     Parameters
     ----------
     run
         A run folder.
     out
-        The folder to write; it must not exist or be empty.
+        The folder to write; it must be new or empty.
     to
-        ctranslate2: weights, vocabularies, our tokenizer and regard.json.
+        ctranslate2: weights, vocabularies, the tokenizer and regard.json.
         huggingface: for from_pretrained of transformers, as Marian, Pegasus, GPT-2 or BERT.
     int8
-        For ctranslate2, weights as whole numbers of eight bits: a quarter of the size.
+        With ctranslate2: write 8-bit weights, a quarter of the size.
     """
     from regard.cli.display import say
     from regard.errors import RequestError, RunError

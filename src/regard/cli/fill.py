@@ -17,18 +17,20 @@ def fill(
     as_json: Annotated[bool, Parameter(name="--json")] = False,
     device: str = "auto",
 ) -> None:
-    """Fill in each [MASK] of a text; [SEP] stands between two sentences.
+    """Fill in what is masked in a text.
+
+    Write [MASK] where something is missing, and [SEP] between two sentences.
 
     Parameters
     ----------
     run
         A run folder of a masked language model.
     texts
-        Texts to fill in; without any, lines are read from standard input.
+        Texts to fill in; without any, the lines of standard input.
     top
-        How many candidates to show for each mask.
+        Show this many candidates for each mask.
     as_json
-        One object a text: the filled text, and the candidates with their probabilities.
+        Print one JSON object per text: the filled text, the candidates and their probabilities.
     device
         cpu, cuda, mps or auto.
     """

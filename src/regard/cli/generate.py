@@ -1,4 +1,4 @@
-"""regard generate: a language model goes on with a text."""
+"""regard generate: a language model continues a text."""
 
 import json
 import sys
@@ -22,16 +22,16 @@ def generate(
     as_json: Annotated[bool, Parameter(name="--json")] = False,
     device: str = "auto",
 ) -> None:
-    """Continue a text.
+    """Continue a text with a language model.
 
     Parameters
     ----------
     run
         A run folder of a language model.
     prompt
-        The beginning of the text; without it, standard input, or the beginning of a document.
+        The beginning of the text; without it, standard input, or the start of a document.
     max_tokens
-        The most tokens to write.
+        Write at most this many tokens.
     temperature
         Below 1 is more cautious, above 1 more varied; 0 takes the likeliest token each time.
     top_k
@@ -39,11 +39,11 @@ def generate(
     top_p
         Draw from the likeliest tokens of this total probability.
     seed
-        The same seed draws the same.
+        The same seed draws the same text.
     stream
-        Show the text as it is written, also when it is not for a screen.
+        Print the text while it is written, also into a pipe.
     as_json
-        One object: prompt, text and how it was drawn.
+        Print one JSON object: prompt, text and how it was drawn.
     device
         cpu, cuda, mps or auto.
     """

@@ -14,18 +14,18 @@ if TYPE_CHECKING:
 
 @dataclass
 class HeadFlags:
-    """Work without some attention heads, which are called part.layer.head, counted from 0.
+    """Work without some attention heads. A head is called part.layer.head, counted from 0.
 
     Parameters
     ----------
     heads_off
-        Switch off heads: cross.1.3, encoder.0 for a layer, decoder.*.2 for a head of every layer;
-        several with commas between.
+        Switch off these heads: cross.1.3; encoder.0 for a layer; decoder.*.2 for a head of every
+        layer. Put commas between several.
     heads_only
-        Keep only these heads of their layers.
+        Switch off all other heads in the layers of these heads.
     heads_how
-        What a head that is off gives: zero; mean, what it gives on average over validation
-        sentences; uniform, the mean of all it may attend to.
+        The output of a head that is off: zero; mean, its average over validation sentences;
+        uniform, the mean of everything it may attend to.
     """
 
     heads_off: str | None = None
@@ -52,24 +52,25 @@ def heads(
     picture: Path | None = None,
     as_json: Annotated[bool, Parameter(name="--json")] = False,
 ) -> None:
-    """Show what a model loses without each of its heads, on validation sentences.
+    """Show what a translator loses without each of its attention heads.
 
-    What was measured is kept in the run, as heads.json, and shown at once the next time.
+    The loss is measured on validation sentences. The run keeps the figures in heads.json, and the
+    next time they are shown at once.
 
     Parameters
     ----------
     run
         A run folder.
     sentences
-        How many validation sentences to measure on.
+        Measure on this many validation sentences.
     how
-        What a head that is off gives: zero, its mean, or uniform attention.
+        The output of a head that is off: zero, its mean, or uniform attention.
     curve
-        Also remove heads one after the other, those first that are missed least.
+        Also remove heads one after the other, the least important first.
     picture
-        A file to draw the figures to, by its ending: .png, .svg or .pdf.
+        Draw the figures to this file: .png, .svg or .pdf.
     as_json
-        One object with all figures.
+        Print one JSON object with all figures.
     """
     from rich.console import Console
 

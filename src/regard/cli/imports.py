@@ -4,17 +4,18 @@ from pathlib import Path
 
 
 def import_run(folder: Path, /, *, out: Path) -> None:
-    """Make a run of a model that Hugging Face's transformers saved: Marian, Pegasus, GPT-2 or BERT.
+    """Make a run of a model that Hugging Face's transformers saved.
 
-    Reads config.json, model.safetensors and tokenizer.json, or source.spm, target.spm and
-    vocab.json as OPUS-MT's models have them. Fetches nothing, runs nothing.
+    The model is a Marian, Pegasus, GPT-2 or BERT. The command reads config.json, model.safetensors
+    and tokenizer.json, or source.spm, target.spm and vocab.json as in OPUS-MT's models. It
+    downloads nothing and runs no code of the model.
 
     Parameters
     ----------
     folder
         The folder that transformers saved.
     out
-        The run folder to write; it must not exist or be empty.
+        The run folder to write; it must be new or empty.
     """
     from regard.cli.display import say
     from regard.engines import huggingface

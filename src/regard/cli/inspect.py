@@ -1,4 +1,4 @@
-"""regard inspect: measurements of what goes on inside trained models."""
+"""regard inspect: measurements of what happens inside trained models."""
 
 import json
 from pathlib import Path
@@ -18,21 +18,22 @@ def gradients(
     picture: Path | None = None,
     as_json: Annotated[bool, Parameter(name="--json")] = False,
 ) -> None:
-    """Show how far back a recurrent decoder feels its losses, measured on validation sentences.
+    """Show how far back the losses of a recurrent decoder reach.
 
-    For the loss at step T and the state s of step t, the norm of ∂loss/∂s against T − t, relative
-    to T − t = 0. Where it vanishes, nothing is learned about what lies so far back.
+    For the loss at step T and the state s of step t, the curve is the norm of ∂loss/∂s against
+    T − t, relative to T − t = 0. Where it vanishes, the model learns nothing about what lies that
+    far back. It is measured on validation sentences.
 
     Parameters
     ----------
     runs
-        Run folders of recurrent models, a curve each.
+        Run folders of recurrent models; each has a curve.
     sentences
-        How many validation sentences to measure on.
+        Measure on this many validation sentences.
     picture
-        A file to draw the curves to, by its ending: .png, .svg or .pdf.
+        Draw the curves to this file: .png, .svg or .pdf.
     as_json
-        One object with all figures.
+        Print one JSON object with all figures.
     """
     from rich.console import Console
 
@@ -93,20 +94,21 @@ def alignment(
     sentences: int = 100,
     as_json: Annotated[bool, Parameter(name="--json")] = False,
 ) -> None:
-    """Rank the cross-attention heads of a model by how well they align words.
+    """Find the attention head that aligns words best.
 
-    They are compared with the links that IBM Model 1 finds in the training pairs: AER is 0 where a
-    head finds the same. The ranking is kept in the run, as alignment.json; `regard translate
-    --align` and `regard attend` use the best. Training does this at its end.
+    The heads that look at the source are compared with the links that IBM Model 1 finds in the
+    training pairs: AER is 0 if a head finds the same links. The run keeps the ranking in
+    alignment.json, and `regard translate --align` and `regard attend` use the best head. Training
+    does the same at its end.
 
     Parameters
     ----------
     run
         A run folder.
     sentences
-        How many validation sentences to compare on.
+        Compare on this many validation sentences.
     as_json
-        One object with all figures.
+        Print one JSON object with all figures.
     """
     from dataclasses import asdict
 
@@ -134,18 +136,18 @@ def positions(
     picture: Path | None = None,
     as_json: Annotated[bool, Parameter(name="--json")] = False,
 ) -> None:
-    """Show the encoding of positions as a heat map, and the dot products of positions.
+    """Show how a Transformer encodes positions, and their dot products.
 
     Parameters
     ----------
     run
         A run folder of a Transformer.
     length
-        How many positions.
+        Show this many positions.
     picture
-        A file to draw both to, by its ending: .png, .svg or .pdf.
+        Draw both to this file: .png, .svg or .pdf.
     as_json
-        One object with all figures.
+        Print one JSON object with all figures.
     """
     from dataclasses import asdict
 

@@ -24,18 +24,21 @@ def plan(
     settings: Annotated[tuple[str, ...], Parameter(name="--set")] = (),
     as_json: Annotated[bool, Parameter(name="--json")] = False,
 ) -> None:
-    """Parameters, memory, speed and time of training, by formula, and the command to run.
+    """Estimate the memory, speed and time of training a recipe.
+
+    The figures come from formulas, for this machine or for cards that you name. The last line is
+    the command to run.
 
     Parameters
     ----------
     recipe
-        A recipe file (TOML), or a run folder, whose recipe is meant.
+        A recipe file (TOML), or a run folder with one.
     device
-        8xA100, or 2x8xH100 for two machines of eight; this machine, measured, if not given.
+        8xA100, or 2x8xH100 for two machines of eight; by default this machine, measured.
     settings
-        A setting of the recipe, like train.batch_tokens=8192; may be given several times.
+        A setting of the recipe, like train.batch_tokens=8192. Repeat it for more settings.
     as_json
-        One object with everything.
+        Print one JSON object with everything.
     """
     from regard.cli.display import SCREEN, results, say
     from regard.machine.cores import busy_cores

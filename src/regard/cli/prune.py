@@ -4,21 +4,21 @@ from pathlib import Path
 
 
 def prune(run: Path, /, *, keep: str, out: Path, sentences: int = 100) -> None:
-    """Write a smaller run without the heads that are missed least.
+    """Write a smaller run without the heads that matter least.
 
-    Which these are is measured on validation sentences, as `regard heads RUN --curve` does, or
-    taken from what it measured. Every layer keeps at least one head.
+    `regard heads RUN --curve` shows which heads these are, measured on validation sentences. Every
+    layer keeps at least one head.
 
     Parameters
     ----------
     run
         A run folder.
     keep
-        How many heads are left: 50% or a number.
+        The heads to keep: 50% or a number.
     out
         The folder of the new run.
     sentences
-        How many validation sentences to measure on.
+        Measure on this many validation sentences.
     """
     from regard.cli.checks import check_sentences
     from regard.cli.display import SCREEN, say

@@ -16,16 +16,18 @@ def score(
     as_json: Annotated[bool, Parameter(name="--json")] = False,
     device: str = "auto",
 ) -> None:
-    """The log-probability of each token of a text, and of all of it.
+    """Show how likely a text is to a language model, token by token.
+
+    Each token has its log-probability; the last line is about the whole text.
 
     Parameters
     ----------
     run
         A run folder of a language model.
     texts
-        Texts to score; without any, all of standard input is one text.
+        Texts to score; without any, all of standard input as one text.
     as_json
-        One object for each text: tokens, log-probabilities, perplexity, bits per character.
+        Print one JSON object per text: tokens, log-probabilities, perplexity, bits per character.
     device
         cpu, cuda, mps or auto.
     """

@@ -10,24 +10,24 @@ from cyclopts import Parameter
 
 @dataclass
 class LimitFlags:
-    """What one request or one caller may ask for.
+    """Limits of a request or a caller.
 
     Parameters
     ----------
     max_characters
-        Of all texts of a request.
+        Characters in all texts of a request.
     max_texts
-        Of a request.
+        Texts of a request.
     max_alternatives
-        Of a text.
+        Alternatives for a text.
     max_body_bytes
-        Of a request.
+        Bytes of a request.
     texts_per_minute
-        Of one key, or of one address where there are no keys.
+        Texts per minute of one key, or of one address where there are no keys.
     queue
-        Sentences that may wait; beyond them requests are told to come again.
+        Sentences that may wait; a request beyond them is refused and may be sent again later.
     timeout_seconds
-        To answer a request.
+        Seconds to answer a request.
     """
 
     max_characters: int = 20_000
@@ -55,32 +55,35 @@ def serve(
     quiet: bool = False,
     limits: Annotated[LimitFlags | None, Parameter(name="*")] = None,
 ) -> None:
-    """Answer translation requests over HTTP.
+    """Answer requests over HTTP, as LibreTranslate, DeepL and OpenAI do.
+
+    Translators answer translation requests; other runs complete texts or turn them into vectors.
+    Ctrl-C stops the server.
 
     Parameters
     ----------
     runs
-        Run folders, a language pair each; en:de=FOLDER where a run does not tell its languages.
+        Run folders, one for each language pair; en:de=FOLDER if a run does not name its languages.
     host
         The address to listen at; 0.0.0.0 is every address of this machine.
     port
         The port to listen at; 0 takes a free one.
     api_keys
-        A file with a key a line and a name after it; without it everyone is answered.
+        A file with one key per line and a name after it; without it, everyone is answered.
     suggestions
-        A folder to keep suggested translations in; without it there are none.
+        Keep suggested translations in this folder; without it, suggestions are refused.
     trusted_proxy
-        The address of a proxy whose X-Forwarded-For is believed; may be given several times.
+        The address of a proxy whose X-Forwarded-For is trusted. Repeat it for more proxies.
     engine
-        What searches: torch, ctranslate2, or auto, which is ctranslate2 where it can answer.
+        The engine that searches: torch, ctranslate2, or auto, which prefers ctranslate2.
     int8
-        Products of whole numbers with ctranslate2: quicker, and now and then another word.
+        With ctranslate2: calculate with 8-bit numbers, which is faster and changes some words.
     workers
-        Threads that translate side by side; by default one a core with ctranslate2.
+        Threads that translate side by side; by default, with ctranslate2, one per core.
     batch
-        Sentences translated together at most; 1 turns batching off.
+        Translate at most this many sentences together; 1 turns batching off.
     quiet
-        Leave out the access log.
+        Write no access log.
     """
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
     from regard.cli.display import say

@@ -18,16 +18,18 @@ def show(
     settings: str | None = None,
     as_json: Annotated[bool, Parameter(name="--json")] = False,
 ) -> None:
-    """Sizes, parameters, scores and provenance of a run folder or a recipe.
+    """Show a run, a recipe, or every setting of a task.
+
+    Of a run or a recipe it shows sizes, parameters, scores and origin.
 
     Parameters
     ----------
     what
         A run folder or a recipe file.
     settings
-        A task, such as classification: show every setting of its recipes instead.
+        Show every setting of this task, such as classification, instead.
     as_json
-        One object with everything.
+        Print one JSON object with everything.
     """
     from regard.errors import RequestError
     from regard.recipe import read

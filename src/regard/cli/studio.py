@@ -24,20 +24,22 @@ def studio(
     token: str | None = None,
     open_page: Annotated[bool, Parameter(name="--open")] = False,
 ) -> None:
-    """Open a page on a run, or on two runs side by side. Ctrl-C closes it.
+    """Look inside a run, or inside two runs, in the browser.
+
+    A page shows translations, attention, heads, beam search and training curves. Ctrl-C closes it.
 
     Parameters
     ----------
     run
         A run folder, finished or still in training.
     against
-        A second run folder: the same sentence through two models.
+        A second run folder, to see the same sentence in two models.
     host
-        The address to answer at. Any but this machine's own needs a token.
+        The address to listen at. An address that others can reach needs a token.
     port
-        The port to answer at; 0 takes a free one. Without it, 8800 or a free one.
+        The port to listen at; 0 takes a free one. By default 8800, or a free one.
     token
-        What a visitor must know. Without it, an address that others can reach gets a new one.
+        What a visitor must know. An address that others can reach gets a new one by default.
     open_page
         Open the page in the browser.
     """

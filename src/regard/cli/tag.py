@@ -18,19 +18,19 @@ def tag(
     as_json: Annotated[bool, Parameter(name="--json")] = False,
     device: str = "auto",
 ) -> None:
-    """Label the words of sentences, or of every line of standard input.
+    """Label the words of sentences with a tagger.
 
-    Words are what stands between spaces: write punctuation apart, as the tagger's data does. Each
-    word goes to a line of its own with its label, and an empty line ends a sentence.
+    Spaces separate words: write punctuation apart, as the tagger's data does. A line of output has
+    a word and its label, and an empty line ends a sentence.
 
     Parameters
     ----------
     run
         A run folder of a tagger.
     sentences
-        Sentences to label; without any, lines are read from standard input.
+        Sentences to label; without any, the lines of standard input.
     as_json
-        One object a sentence: words, labels and their probabilities.
+        Print one JSON object per sentence: words, labels and their probabilities.
     device
         cpu, cuda, mps or auto.
     """

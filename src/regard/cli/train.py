@@ -23,7 +23,7 @@ def flags_by_name() -> dict[str, str]:
 def flags_of_tasks() -> Any:
     """A flag for the data of each task, as the list of tasks has them."""
     helps = flags_by_name()
-    helps["valid"] = "The same for validation; without it a share of the data is held out."
+    helps["valid"] = "The same for validation; without it, a share of the data is held out."
     files = [
         (flag, Annotated[Files, Parameter(consume_multiple=True, help=text)], field(default=()))
         for flag, text in helps.items()
@@ -52,24 +52,28 @@ def train(
     processes: int | None = None,
     settings: Annotated[tuple[str, ...], Parameter(name="--set")] = (),
 ) -> None:
-    """Train a model.
+    """Train a model from your data or from a recipe, or resume a run.
+
+    Two ways to start: `regard train --pairs train.en train.de` (or --text, --labelled, --tagged)
+    chooses sizes for your data; `regard train RECIPE.toml` takes every setting from a file. Ctrl-C
+    saves and stops, and the same command resumes.
 
     Parameters
     ----------
     recipe
         A recipe file (TOML).
     task
-        With --text: masked-language-model, if it is not to be a language model.
+        With --text: masked-language-model trains a masked language model instead.
     from_run
         A finished run to start from, such as a masked language model for a classifier.
     out
-        The run folder; by default runs/ and the name of the recipe, the languages or the task.
+        The run folder. By default it is in runs/, named after the recipe, languages or task.
     preset
-        With --pairs: standard, or fast, whose decoder has one layer and translates sooner.
+        With --pairs: standard, or fast, which translates faster with one decoder layer.
     processes
-        Processes of this machine that share each update; by default as many as pays off.
+        Processes on this machine that share each update; by default, as many as pay off.
     settings
-        A setting of the recipe, like train.steps=2000; may be given several times.
+        A setting of the recipe, like train.steps=2000. Repeat it for more settings.
     """
     from regard.cli.display import show_training
     from regard.training.run import training_run

@@ -23,30 +23,30 @@ LINES_AT_ONCE = 1000
 
 @dataclass
 class SearchFlags:
-    """How to look for a translation; what is not given comes from the run's recipe.
+    """How to search for a translation. The run's recipe has the defaults.
 
     Parameters
     ----------
     beam_size
-        Hypotheses kept alive; 1 is greedy search.
+        Hypotheses kept at each step; 1 is greedy search.
     n_best
         Translations shown for each text.
     length_penalty
         0 prefers short outputs; 1 compares the mean over tokens.
     max_length_ratio
-        How many times as long as its source an output may get.
+        An output may be this many times as long as its source.
     min_length
         The fewest pieces of an output.
     no_repeat_ngram
-        Never repeat this many pieces in a row.
+        Do not repeat any sequence of this many pieces; 0 allows it.
     temperature
-        Draw at random instead of searching; below 1 is bolder, above 1 more varied.
+        Draw at random instead of searching: below 1 is more cautious, above 1 more varied.
     top_k
         With a temperature: draw from the k likeliest pieces.
     top_p
         With a temperature: draw from the likeliest pieces of this total probability.
     seed
-        With a temperature: the same seed draws the same.
+        With a temperature: the same seed draws the same text.
     """
 
     beam_size: int | None = None
@@ -93,17 +93,17 @@ def translate(
     texts
         Texts to translate; without any, lines are read from standard input.
     prefix
-        Words that every output begins with.
+        Begin every output with these words.
     align
-        Word alignments instead of texts, like 0-0 1-2: source word, target word, from 0.
+        Print word alignments instead of texts, like 0-0 1-2: source word, target word, from 0.
     as_json
-        One object a line: text, score, tokens, log-probabilities, alignment.
+        Print one JSON object per line: text, score, tokens, log-probabilities, alignment.
     device
         cpu, cuda, mps or auto.
     engine
-        What searches: torch, ctranslate2, or auto, which is ctranslate2 where it can answer.
+        The engine that searches: torch, ctranslate2, or auto, which prefers ctranslate2.
     int8
-        Products of whole numbers with ctranslate2: quicker, and now and then another word.
+        With ctranslate2: calculate with 8-bit numbers, which is faster and changes some words.
     """
     # Nothing is forked here, which the tokenizer's own threads would be in the way of.
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")

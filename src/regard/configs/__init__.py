@@ -1,1 +1,1 @@
-"""The settings of every model, and the work that each makes. They load without PyTorch."""
+"""The settings of every model, and formulas for its work. They load without PyTorch."""

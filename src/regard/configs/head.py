@@ -1,4 +1,4 @@
-"""Settings of the layer that makes labels of what a reader understood."""
+"""Settings of the layer that predicts labels from the features of a reader."""
 
 from typing import Literal
 
@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class HeadConfig(BaseModel):
-    """How the features of a unit's tokens become one vector, and how that becomes a label."""
+    """Settings of how the features of a unit's tokens become one vector, and then a label."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

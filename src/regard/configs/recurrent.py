@@ -8,13 +8,13 @@ from regard.configs.work import Work, loss_flops
 from regard.layers.choices import Cell, Nonlinearity
 
 GATES = {"rnn": 1, "gru": 3, "lstm": 4}
-# Numbers that a recurrent layer keeps of a token, for each of its width: reading from the left, and
-# reading from both ends at half the width each. As autograd was seen to keep on a CPU.
+# Numbers that autograd keeps on a CPU for each token and each unit of a layer's width: reading from
+# the left, and reading from both ends at half the width each.
 KEPT = {"rnn": (2.25, 3.3), "gru": (8.25, 9.3), "lstm": (17.75, 24.7)}
 
 
 class RecurrentCells(BaseModel):
-    """What all models of recurrent layers have in common."""
+    """The settings that all models of recurrent layers have in common."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -117,8 +117,8 @@ class RecurrentConfig(RecurrentCells):
         return layers + loss_flops(d, outputs, work.target_tokens)
 
     def activation_bytes(self, work: Work, mixed: bool = False) -> float:
-        """A rule, right to about a fifth. Additive attention keeps a state for each word of the
-        source at every step.
+        """A rule of thumb, right to about a fifth. Additive attention keeps a state for each word
+        of the source at every step.
         """
         one_way, both_ways = KEPT[self.cell]
         source = self.encoder_layers * (both_ways if self.bidirectional else one_way)

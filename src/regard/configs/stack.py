@@ -1,4 +1,4 @@
-"""What GPT and BERT have in common: one stack of Transformer blocks with self-attention alone."""
+"""The settings that GPT and BERT share: one stack of Transformer blocks with self-attention."""
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -7,7 +7,7 @@ from regard.layers.choices import Activation
 
 
 class OneStack(BaseModel):
-    """By default the stack has the size of the first GPT and BERT."""
+    """A stack of Transformer blocks. The default is the size of the first GPT and of BERT."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

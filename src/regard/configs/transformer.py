@@ -26,10 +26,10 @@ class TransformerConfig(BaseModel):
     )
     num_heads: int = Field(default=8, ge=1, le=1024, description="Attention heads of a layer.")
     encoder_heads: tuple[int, ...] = Field(
-        default=(), description="Heads left in each encoder layer after `regard prune`."
+        default=(), description="Heads left in each encoder layer of a pruned model."
     )
     decoder_heads: tuple[int, ...] = Field(
-        default=(), description="Heads left in each decoder layer after `regard prune`."
+        default=(), description="Heads left in each decoder layer of a pruned model."
     )
     cross_heads: tuple[int, ...] = Field(
         default=(), description="Heads that look at the source left in each decoder layer."
@@ -43,7 +43,9 @@ class TransformerConfig(BaseModel):
     feed_forward_dropout: float = Field(
         default=0.0, ge=0, lt=1, description="Share hidden inside the feed-forward layers."
     )
-    norm: Norm = Field(default="post", description="Norms after each sublayer, or before it.")
+    norm: Norm = Field(
+        default="post", description="Norms after each sublayer, or before it, which trains faster."
+    )
     normalisation: Normalisation = Field(default="layer", description="LayerNorm or RMSNorm.")
     activation: Activation = Field(
         default="relu", description="Function between the two feed-forward products."
@@ -111,13 +113,13 @@ class TransformerConfig(BaseModel):
         )
 
     def training_flops(self, outputs: int, work: Work) -> float:
-        source, target = self._weights_met(work.source_length, work.target_length)
+        source, target = self._weights_per_token(work.source_length, work.target_length)
         layers = 6.0 * (source * work.source_tokens + target * work.target_tokens)
         return layers + loss_flops(self.d_model, outputs, work.target_tokens)
 
-    def _weights_met(self, source_length: float, target_length: float) -> tuple[float, float]:
-        """Weights that a source and a target token meet, with the numbers that attention compares
-        it with. The decoder's keys and values of the source are made of source tokens.
+    def _weights_per_token(self, source_length: float, target_length: float) -> tuple[float, float]:
+        """Weights that a source and a target token are multiplied by, with the numbers that
+        attention compares it with. The decoder's keys and values of the source count as source.
         """
         d = self.d_model
         feed_forward = (3 if self.activation == "swiglu" else 2) * d * self.d_ff
@@ -128,7 +130,7 @@ class TransformerConfig(BaseModel):
 
     def activation_bytes(self, work: Work, mixed: bool = False) -> float:
         """Products keep their inputs, attention its queries, keys, values and result, norms their
-        inputs, dropout a byte a number.
+        inputs, and dropout a byte for each number.
         """
         d, f = self.d_model, self.d_ff
         kept = 2 if mixed else 4
@@ -138,7 +140,7 @@ class TransformerConfig(BaseModel):
         cross = kept * d * 3 + norm
         inner = kept * f * {"relu": 1, "swiglu": 4}.get(self.activation, 2)
         if self.feed_forward_dropout:
-            # Only relu keeps what comes out of it, and then dropout's result is one more.
+            # Only relu keeps its output, so that dropout's result is one more.
             inner += f + kept * f * (self.activation == "relu")
         feed_forward = kept * d + inner + norm
         ends = kept * d + d * (self.dropout > 0) + normed * (self.norm == "pre")

@@ -1,17 +1,17 @@
-"""How much arithmetic and memory a batch takes, counted in tokens.
+"""Formulas for the arithmetic and memory of a batch, counted in tokens.
 
 docs/scale.md says what the formulas of the configs were checked against. d is d_model, f is d_ff.
 """
 
 from typing import NamedTuple, Protocol
 
-# Pieces of a sentence, its end included, where the data is not there to be asked.
+# Pieces of a sentence, its end included, where the data is not available.
 SENTENCE = 30.0
 
 
 class Work(NamedTuple):
-    """A batch as a model meets it: tokens that it reads and tokens or labels that it predicts, and
-    the lengths that attention looks at.
+    """The size of a batch: the tokens that a model reads, the tokens or labels that it predicts,
+    and the lengths that attention looks at.
     """
 
     source_tokens: float
@@ -21,7 +21,7 @@ class Work(NamedTuple):
 
 
 class HasWork(Protocol):
-    """Settings of a model whose work is known by formula."""
+    """Settings of a model that has formulas for its work."""
 
     @property
     def depth(self) -> int:

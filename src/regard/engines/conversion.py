@@ -1,4 +1,4 @@
-"""A run's model in the form that CTranslate2 reads.
+"""Converts a run's model to the format of CTranslate2.
 
 The folder is complete: weights, vocabularies, our tokenizer files, and `regard.json`, which says
 where it came from and how to search.
@@ -16,7 +16,7 @@ from regard.errors import RequestError, RunError
 from regard.files import new_folder, read_arrays
 from regard.run import Run
 
-# CTranslate2 looks sinusoidal positions up in a table, which has to end somewhere.
+# CTranslate2 looks up sinusoidal positions in a table, which needs a fixed length.
 POSITIONS = 4096
 
 

@@ -1,7 +1,7 @@
-"""Search with CTranslate2, on a CPU faster than PyTorch, and without loading it.
+"""Search with CTranslate2, which is faster than PyTorch on a CPU and does not load it.
 
-The rules are those of `decode.beam`, and so are the outputs, up to rounding: each core translates
-batches of its own. What CTranslate2 cannot do by our rules is left to another engine.
+It follows the rules of `decode.beam` and gives the same outputs, up to rounding; each core
+translates batches of its own. Another engine does what CTranslate2 cannot do by our rules.
 """
 
 import json
@@ -22,11 +22,11 @@ from regard.machine.cores import usable_cores
 from regard.run import Run
 from regard.text.tokenizer import Tokenizers
 
-# Raised when folders written before can no longer be used.
+# This number rises when folders of earlier versions can no longer be used.
 LAYOUT = 1
 FACTS = "regard.json"
 
-# What one core translates together: source pieces, padding included, and by type of the products
+# The largest batch of a core: source pieces, padding included, and for each type of the products
 # sentences and hypotheses. Measured on short sentences.
 BATCH_PIECES = 4096
 BATCH = {"float32": (128, 320), "int8": (32, 160)}
@@ -66,8 +66,8 @@ class CTranslate2:
             intra_threads=1,
             max_queued_batches=-1,
         )
-        # Batches a call is cut into at least, so that no core waits; 1 for a program that calls
-        # from a thread for each core.
+        # A call is cut into at least this many batches, so that no core waits; 1 suits a program
+        # that calls from a thread for each core.
         self.batches_a_call = 2 * usable_cores()
 
     @classmethod
@@ -83,14 +83,14 @@ class CTranslate2:
             try:
                 return cls(kept, int8=int8, otherwise=otherwise)
             except (OSError, RuntimeError, LookupError, TypeError, ValueError, RegardError):
-                shutil.rmtree(kept, ignore_errors=True)  # damaged: made again
+                shutil.rmtree(kept, ignore_errors=True)  # damaged: convert again
         from regard.engines.conversion import convert
 
         with tempfile.TemporaryDirectory(prefix="regard-") as elsewhere:
             try:
                 convert(folder, kept)
                 remove_older(kept)
-            except OSError:  # nothing can be written there: a copy for this time only
+            except OSError:  # the folder is read-only: convert for this time only
                 kept = Path(elsewhere, kept.name)
                 convert(folder, kept)
             return cls(kept, int8=int8, otherwise=otherwise)
@@ -124,8 +124,8 @@ class CTranslate2:
         self, sources: Sequence[list[int]], prefixes: Sequence[list[int]], search: Search
     ) -> Engine | None:
         """The engine to ask instead, if this one cannot answer by our rules."""
-        # CTranslate2 divides what it forbids, or forces, among the tokens that are left, so that
-        # scores are no longer the model's. For PAD, UNKNOWN and START that is next to nothing.
+        # CTranslate2 gives the probability of forbidden tokens to the others, so that scores are
+        # no longer the model's. For PAD, UNKNOWN and START the difference is negligible.
         reasons = {
             "draw at random": search.temperature is not None,
             "keep to a minimum length": search.min_length > 0,
@@ -146,7 +146,7 @@ class CTranslate2:
         return self._otherwise()
 
     def _limits(self, sources: Sequence[list[int]], search: Search) -> list[int]:
-        """The most tokens of each output, END counted; of its own source, as everywhere."""
+        """The most tokens of each output, END included, by the length of its own source."""
         limits = [int(search.max_length_ratio * (len(ids) + 1)) + 20 for ids in sources]
         if self._positions_end and self._positions is not None:
             return [min(limit, self._positions) for limit in limits]
@@ -157,7 +157,7 @@ class CTranslate2:
         limits = self._limits(sources, search)
         found: dict[int, list[list[str]]] = {}
         # A batch has one limit, the largest in it. All outputs of the beam are asked for, since
-        # the longest of them tells how far a search went, and so whether it went too far.
+        # the longest of them shows how far a search went, and so whether it went too far.
         for row, outputs in self._translate(
             sources, self._batches(sources, limits, search), search
         ):
@@ -168,7 +168,7 @@ class CTranslate2:
         cut = sorted(set(range(len(sources))) - found.keys(), key=limits.__getitem__)
         again = ((list(rows), limit) for limit, rows in groupby(cut, key=limits.__getitem__))
         # At its limit a search closes a whole beam, beside fewer than a beam of outputs that ended
-        # earlier. With patience for two beams all of them are given, and those that ended go first.
+        # earlier. A patience of two beams returns all of them; finished outputs come first.
         for row, outputs in self._translate(sources, again, search, beams=2):
             found[row] = sorted(outputs, key=lambda each: not self._ends(each))
         return [
@@ -196,7 +196,7 @@ class CTranslate2:
         search: Search,
         beams: int = 1,
     ) -> Iterator[tuple[int, list[list[str]]]]:
-        """Rows and their outputs by score, END included; a batch has its rows and its limit."""
+        """Rows and their outputs by score, END included; a batch is its rows and its limit."""
         forbidden = [[self.tokenizers.target.vocabulary[index]] for index in self._never]
         pending: list[tuple[int, Any]] = []
         for rows, limit in batches:
@@ -221,7 +221,7 @@ class CTranslate2:
     def _scored(
         self, sources: Sequence[list[int]], outputs: list[list[Output]], search: Search
     ) -> list[list[Hypothesis]]:
-        """The model's own log-probabilities, by one pass over what was found."""
+        """The outputs with the model's own log-probabilities, from one pass over them."""
         pairs = [(row, output) for row, each in enumerate(outputs) for output in each]
         results = self._translator.score_batch(
             [self._pieces(sources[row]) for row, _ in pairs],
@@ -269,7 +269,7 @@ def require_package() -> None:
 
 
 def graphics_cards() -> int:
-    """How many CUDA devices there are, as CTranslate2 sees it: without loading PyTorch."""
+    """The number of CUDA devices, counted by CTranslate2 without loading PyTorch."""
     try:
         import ctranslate2
     except ImportError:
@@ -279,7 +279,7 @@ def graphics_cards() -> int:
 
 
 def fingerprint(run: Run) -> str:
-    """Changes with everything a conversion comes from."""
+    """A hash of everything that a conversion depends on."""
     tokenizers = sorted(run.folder.glob("*tokenizer.json"))
     found = run.fingerprint(run.recipe_path, *tokenizers, layout=f"layout {LAYOUT}")
     if not found:

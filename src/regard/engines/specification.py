@@ -1,4 +1,4 @@
-"""A Transformer as CTranslate2 describes it, made of the arrays in a run's model.safetensors.
+"""Describes a Transformer to CTranslate2, with the arrays in a run's model.safetensors.
 
 The arrays are taken by the names that `models.transformer` gives them. PyTorch is not loaded, so
 that a run can be converted where it is not installed.
@@ -40,13 +40,13 @@ ATTENTIONS = {"encoder": ("self_attention",), "decoder": ("self_attention", "cro
 def specification(
     tensors: Arrays, config: "TransformerConfig", tokenizers: Tokenizers, positions: int
 ) -> Any:
-    """The model with its weights as CTranslate2 names them. `tensors` are those of `shapes`."""
+    """The model with its weights as CTranslate2 names them. `shapes` lists the `tensors`."""
     choices = {
         "pre_norm": config.norm == "pre",
         "activation": ACTIVATIONS[config.activation],
         "ffn_glu": config.activation == "swiglu",
         "rms_norm": config.normalisation == "rms",
-        # 0 turns all of a head, None nothing.
+        # 0 rotates all of a head, None rotates nothing.
         "rotary_dim": 0 if config.positions == "rotary" else None,
     }
     spec = TransformerSpec(
@@ -64,7 +64,7 @@ def specification(
             if config.positions == "learned"
             else sinusoids(positions, config.d_model)
         )
-        # Scoring an output of full length looks one position further, at nothing that counts.
+        # Scoring an output of full length reads one more position, whose value has no effect.
         table = np.concatenate((table, np.zeros_like(table[:1])))
         for side in (spec.encoder, spec.decoder):
             side.position_encodings.encodings = table
@@ -98,7 +98,7 @@ def sinusoids(length: int, d_model: int) -> npt.NDArray[np.float32]:
 def fill_linear(
     spec: Any, tensors: Arrays, name: str, first: int = 0, last: int | None = None
 ) -> None:
-    """The rows `first` to `last` of a product, by default all of them."""
+    """Set a linear map to the rows `first` to `last` of another, by default to all of them."""
     spec.weight = tensors[f"{name}.weight"][first:last]
     if f"{name}.bias" in tensors:
         spec.bias = tensors[f"{name}.bias"][first:last]
@@ -111,7 +111,7 @@ def fill_norm(spec: Any, tensors: Arrays, name: str) -> None:
 
 
 def fill_block(spec: Any, tensors: Arrays, name: str) -> None:
-    """A block of the encoder or of the decoder, which has cross-attention too."""
+    """Set a block of the encoder or of the decoder, which has cross-attention too."""
     attention = f"{name}.self_attention"
     fill_linear(spec.self_attention.linear[0], tensors, f"{attention}.in_projection")
     fill_linear(spec.self_attention.linear[1], tensors, f"{attention}.out_projection")
@@ -157,7 +157,7 @@ def shapes(
 
 
 def blocks(config: "TransformerConfig") -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The name of each block and those of its attentions."""
+    """The name of each block, and the names of its attentions."""
     for side, layers in (("encoder", config.encoder_layers), ("decoder", config.decoder_layers)):
         for number in range(layers):
             yield f"{side}.{number}", ATTENTIONS[side]
@@ -185,7 +185,7 @@ def norms(config: "TransformerConfig") -> Iterator[str]:
 def check(
     tensors: Arrays, config: "TransformerConfig", tokenizers: Tokenizers, where: Path
 ) -> None:
-    """Exactly the parameters of the recipe's model are accepted; anything else is refused."""
+    """Accept exactly the parameters of the recipe's model, and refuse anything else."""
     source, target = len(tokenizers.source), len(tokenizers.target)
     if config.tied_embeddings == "all" and source != target:
         raise RunError(

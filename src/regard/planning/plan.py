@@ -24,7 +24,7 @@ ADAM_BYTES = 28
 
 @dataclass(frozen=True)
 class Pace:
-    """How training falls short of the peak: narrow layers spend more of their time outside of
+    """The ways training falls short of the peak: narrow layers spend more of their time outside of
     products, and every layer costs something however small the batch is.
     """
 

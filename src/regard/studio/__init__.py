@@ -1,1 +1,1 @@
-"""The page: a run looked at in a browser, from its training curve to a single product."""
+"""The studio: shows a run in a browser, from its training curve to a single product."""

@@ -1,4 +1,4 @@
-"""What the page is told: a function for each question, request in, plain data out."""
+"""The answers to the page: a function for each question, request in, plain data out."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 # Tokens that are shown beside the one that was taken.
 ALTERNATIVES = 8
-# Held-out sentences over which a head's output is averaged.
+# Validation sentences over which a head's output is averaged.
 SENTENCES_FOR_MEANS = 64
 
 
@@ -52,8 +52,8 @@ def changed(run: OpenRun, asked: Changed) -> "Iterator[Translator]":
         if asked.off:
             means = means_of(run, translator, asked.step) if asked.by == "mean" else None
             stack.enter_context(translator.heads_off(asked.off, asked.by, means))
-        if (look := asked.forced) is not None:
-            wanted = {look.heads: {look.position: look.pieces}}
+        if (forced := asked.forced) is not None:
+            wanted = {forced.heads: {forced.position: forced.pieces}}
             stack.enter_context(translator.forced(wanted))
         if not asked.positions:
             stack.enter_context(without_positions(translator.model))
@@ -61,7 +61,7 @@ def changed(run: OpenRun, asked: Changed) -> "Iterator[Translator]":
 
 
 def means_of(run: OpenRun, translator: "Translator", step: int) -> dict[Head, Tensor]:
-    """What each head says on average, measured once for each of the run's weights."""
+    """The mean output of each head, measured once for each of the run's weights."""
     from regard.tasks.translation.held_out import held_out_batches
 
     if step not in run.means:
@@ -72,7 +72,7 @@ def means_of(run: OpenRun, translator: "Translator", step: int) -> dict[Head, Te
 
 @contextmanager
 def without_positions(model: Any) -> Iterator[None]:
-    """Inside the block every token stands nowhere."""
+    """Inside the block the model gets no positions of its tokens."""
     if getattr(model.config, "positions", None) is None:
         raise RequestError("this model counts no positions: it reads one token after the other")
     kept = model.positions, model.rotary
@@ -83,22 +83,22 @@ def without_positions(model: Any) -> Iterator[None]:
         model.positions, model.rotary = kept
 
 
-def translate(run: OpenRun, asked: Sentence, tell: Callable[[list[str]], None]) -> dict[str, Any]:
-    """The outputs of beam search, best first; `tell` hears the best so far at every step, and may
+def translate(run: OpenRun, asked: Sentence, report: Callable[[list[str]], None]) -> dict[str, Any]:
+    """The outputs of beam search, best first; `report` gets the best so far at every step, and may
     stop the search by raising.
     """
     with changed(run, asked) as translator:
         target = translator.tokenizers.target
 
-        def look(scores: Tensor, rows: "Rows") -> Tensor:
-            tell(target.pieces(rows.tokens[0].tolist()))
+        def watch(scores: Tensor, rows: "Rows") -> Tensor:
+            report(target.pieces(rows.tokens[0].tolist()))
             return scores
 
         source, whole = source_ids(translator, asked)
         prefix = prefix_ids(translator, asked)
         engine = Native(translator.model, target.specials)
         search = search_of(translator, asked)
-        found = engine.watched(source, prefix, search, look) if source else []
+        found = engine.watched(source, prefix, search, watch) if source else []
         return {
             "source": side(translator.tokenizers.source, source),
             "outputs": [output(target, each) for each in found],
@@ -109,7 +109,7 @@ def translate(run: OpenRun, asked: Sentence, tell: Callable[[list[str]], None]) 
 
 
 def search_of(translator: "Translator", asked: Sentence) -> Search:
-    """The run's own way to search, but for what the page says."""
+    """The run's own search, with the settings of the page."""
     return replace(
         translator.search,
         beam_size=asked.beam_size,
@@ -119,7 +119,7 @@ def search_of(translator: "Translator", asked: Sentence) -> Search:
 
 
 def source_ids(translator: "Translator", asked: Sentence) -> tuple[list[int], bool]:
-    """The pieces of a text, and whether they are all of it."""
+    """The ids of a text, and whether the whole text fits."""
     ids = translator.tokenizers.source.encode(asked.text)
     most = min(LONGEST, translator.model.longest) - 1
     check_look(asked, len(ids[:most]) + 1)
@@ -127,7 +127,7 @@ def source_ids(translator: "Translator", asked: Sentence) -> tuple[list[int], bo
 
 
 def check_look(asked: Changed, pieces: int) -> None:
-    """Where heads have to look there is something: the source has so many pieces with END."""
+    """Check that forced heads look at pieces of the source; it has `pieces` of them, with END."""
     if asked.forced is not None and not all(0 <= each < pieces for each in asked.forced.pieces):
         raise RequestError(
             f"look at {asked.forced.pieces}: the source has pieces 0 to {pieces - 1}; let go of it"
@@ -140,7 +140,7 @@ def prefix_ids(translator: "Translator", asked: Sentence) -> list[int]:
 
 
 def known(ids: Sequence[int], tokenizer: Tokenizer) -> list[int]:
-    """Ids that a text can have; what a page sends may be anything."""
+    """Check that a text can have these ids: a page may send anything."""
     for each in ids:
         if each in tokenizer.specials or not 0 <= each < len(tokenizer):
             raise RequestError(f"there is no piece {each} that a text can have; reload the page")
@@ -181,7 +181,7 @@ def pair_ids(translator: "Translator", asked: Pair) -> tuple[list[int], list[int
 
 @torch.inference_mode()
 def trace(run: OpenRun, asked: Pair) -> dict[str, Any]:
-    """What the model thought at each position of an output, and what maps there are."""
+    """The model's alternatives at each position of an output, and the heads that have maps."""
     with changed(run, asked) as translator:
         source, target = pair_ids(translator, asked)
         specials = translator.tokenizers.target.specials
@@ -201,7 +201,7 @@ def trace(run: OpenRun, asked: Pair) -> dict[str, Any]:
 
 
 def maps_of(run: OpenRun, asked: Pair, translator: "Translator") -> Maps:
-    """Of one pass for all layers: the page asks for one after the other."""
+    """The maps of all layers, kept from one pass: the page asks for one layer after the other."""
     key = asked.model_dump_json(include=set(Pair.model_fields))
     if run.maps is None or run.maps[0] != key:
         start = translator.tokenizers.target.specials.start
@@ -217,8 +217,8 @@ def layer(run: OpenRun, asked: Layer) -> Tensor:
 
 
 def layer_maps(maps: Maps, part: Part, layer: int, measure: Measure) -> Tensor:
-    """[h, rows, columns]; by "norm" there is one more, of all heads together: it does not follow
-    from those of the heads.
+    """The maps of a layer, [h, rows, columns]. "norm" has one more, of all heads together, since it
+    does not follow from the others.
     """
     counts = maps.heads[part]
     if layer >= len(counts):
@@ -239,7 +239,7 @@ def weight(run: OpenRun, asked: Weight) -> dict[str, Any]:
 
 
 def tree(run: OpenRun, asked: Sentence) -> dict[str, Any]:
-    """The search for a sentence with all that it considered."""
+    """The tree of the search for a sentence, with everything that it considered."""
     with changed(run, asked) as translator:
         source, _ = source_ids(translator, asked)
         if not source:
@@ -261,5 +261,5 @@ def positions(run: OpenRun, asked: Length) -> dict[str, Any]:
 
 
 def importance(run: OpenRun, asked: Asked) -> dict[str, Any]:
-    """What `regard heads` measured of these weights, where it was run."""
+    """The measurements of `regard heads` for these weights, if it was run."""
     return {"found": Run(run.folder).finding("heads")}

@@ -1,4 +1,4 @@
-"""Who may ask: this machine, under its own name, or whoever holds the token."""
+"""Access to the studio: for this machine, under its own name, or with the token."""
 
 import hmac
 from http.cookies import CookieError, SimpleCookie
@@ -26,11 +26,11 @@ HEADERS = {
 
 
 class Guard:
-    """Refuses other sites' requests and strangers; sends the security headers with every answer.
+    """Refuses requests of other sites or without the token; adds security headers to every answer.
 
-    A page elsewhere can point a name of its own at 127.0.0.1 and then ask as if it came from here:
-    so the name asked for must be one of ours. Bound to every address there is no list of names,
-    and the token alone decides.
+    Another site can point a name of its own at 127.0.0.1 and then ask as if it came from here, so
+    the name in the request must be one of ours. A server bound to every address has no list of
+    names; there the token alone decides.
     """
 
     def __init__(self, app: ASGIApp, host: str, token: str) -> None:
@@ -67,7 +67,7 @@ class Guard:
             answer = RedirectResponse("/", 303)
             answer.set_cookie(COOKIE, given, httponly=True, samesite="strict")
             return answer
-        if self.knows(held(headers)):
+        if self.knows(token_in(headers)):
             return None
         return PlainTextResponse(
             "This page needs its token: open the address that `regard studio` printed.", 401
@@ -84,7 +84,7 @@ def hostname(host: str) -> str:
     return host.partition(":")[0].lower()
 
 
-def held(headers: Headers) -> str:
+def token_in(headers: Headers) -> str:
     scheme, _, value = headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer":
         # Headers are bytes, which Starlette reads as Latin-1.

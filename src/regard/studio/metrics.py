@@ -1,17 +1,17 @@
-"""The log of a run, read on from where the page stopped reading."""
+"""Reads the log of a run, from where the page stopped reading."""
 
 import json
 from pathlib import Path
 from typing import Any
 
-# What one answer reads at most; the page asks again at once while there is more.
+# The most bytes that one answer reads; the page asks again at once while there is more.
 MOST_BYTES = 1 << 20
 
 
 def read_on(folder: Path, cursor: int) -> dict[str, Any]:
-    """Events after a place in log.jsonl, and the place to read on from.
+    """Events after a place in log.jsonl, and the place to continue from.
 
-    A run that goes on from an earlier checkpoint cuts its log back: then all is read anew.
+    A run that resumes from an earlier checkpoint cuts its log back: then all of it is read again.
     """
     path = folder / "log.jsonl"
     try:
@@ -28,7 +28,7 @@ def read_on(folder: Path, cursor: int) -> dict[str, Any]:
         try:
             event = json.loads(line)
         except ValueError:
-            continue  # a torn line, as a full disk leaves it
+            continue  # an incomplete line, as a full disk leaves it
         if isinstance(event, dict) and isinstance(event.get("step"), int):
             events.append(event)
     end = begin + len(whole)

@@ -1,4 +1,4 @@
-"""What the page may ask, checked before anything is done about it."""
+"""The requests of the page, which are checked before they are answered."""
 
 from typing import Literal, TypeVar
 
@@ -15,7 +15,7 @@ Measure = Literal["weights", "norm"]
 
 
 class Asked(BaseModel):
-    """Which model is asked: a run, at a step of its training (0 for the run's own weights)."""
+    """The model that is asked: a run, at a step of its training (0 for the run's own weights)."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -34,7 +34,7 @@ class Look(BaseModel):
 
 
 class Changed(Asked):
-    """What is done to the model before it answers."""
+    """Changes to the model before it answers."""
 
     off: list[str] = Field(default=[], max_length=1_000)  # heads like "cross.1.3"
     by: Literal["zero", "mean", "uniform"] = "zero"
@@ -70,7 +70,7 @@ class Weight(Layer):
 
 
 class Text(Asked):
-    """For runs that do not translate."""
+    """A text for a run that does not translate."""
 
     text: str = Field(max_length=20_000)
     prefix: Ids = Field(default=[], max_length=LONGEST)  # pieces that a continuation begins with

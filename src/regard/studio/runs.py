@@ -1,4 +1,4 @@
-"""Runs as the page sees them: described at once from their files, their models loaded behind."""
+"""Runs for the page: files describe them at once, and models load in the background."""
 
 import json
 import threading
@@ -31,7 +31,7 @@ SHOWN = (
 
 
 class OpenRun:
-    """A run folder, its model loaded in a thread once somebody looks at it."""
+    """A run folder, whose model loads in a thread when it is first needed."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -40,15 +40,15 @@ class OpenRun:
         self.problem = ""
         self._tried = -1
         self._lock = threading.RLock()
-        self._begun = threading.Lock()
+        self._starting = threading.Lock()
         self._models: dict[tuple[int, int], Any] = {}
-        # What was computed last and may be asked for again; for whoever holds a translator.
+        # The last results, which may be asked for again; used while a model is open.
         self.maps: tuple[str, Maps] | None = None
         self.means: dict[int, dict[Head, Tensor]] = {}
         self.text_maps: tuple[str, Maps] | None = None
 
     def describe(self) -> dict[str, Any]:
-        """What the files say, without PyTorch."""
+        """A description from the run's files, without PyTorch."""
         run = Run(self.folder)
         recipe, info = read_values(run.recipe_path), read_json(run.info_path)
         entry = tasks.TASKS.get(self.task, tasks.Entry(self.task, module=""))
@@ -81,8 +81,8 @@ class OpenRun:
         return sorted({int(name) for name in names if name.isdecimal()})
 
     def begin(self) -> None:
-        """Load the model in a thread, once; again only when there are other weights."""
-        with self._begun:
+        """Start to load the model in a thread; after a failure only when there are new weights."""
+        with self._starting:
             if self.task not in tasks.TASKS:
                 self.status = "ready"  # a log needs no model
             if self.status not in ("waiting", "failed"):
@@ -97,7 +97,7 @@ class OpenRun:
         threading.Thread(target=self._load, name=f"load {self.folder.name}", daemon=True).start()
 
     def _written(self) -> int:
-        """When the weights were written: a run in training writes better ones now and then."""
+        """The time when the weights were written; a run in training replaces them."""
         try:
             return (self.folder / "model.safetensors").stat().st_mtime_ns
         except OSError:
@@ -115,8 +115,8 @@ class OpenRun:
 
     @contextmanager
     def opened(self, step: int = 0) -> Iterator[Any]:
-        """The task of a checkpoint, or of the run, for one caller at a time: looking inside a model
-        changes for a moment how it answers.
+        """The loaded model of a checkpoint, or of the run, for one caller at a time: an inspection
+        changes for a moment how a model answers.
         """
         with self._lock:
             yield self._opened(step)
@@ -149,7 +149,7 @@ def load(folder: Path, task: str, step: int) -> Any:
         run = Run.open(folder)
         path = run.checkpoint_path(step)
         tensors, _ = load_checkpoint(run, path)
-        # What a run validates is the moving average, where it keeps one.
+        # Validation uses the moving average, where a run keeps one.
         group = "average/" if any(name.startswith("average/") for name in tensors) else "weight/"
         kept = {
             name.removeprefix(group): tensor

@@ -67,7 +67,7 @@ def run_of(request: Request, number: int) -> OpenRun:
 
 
 async def body(request: Request) -> object:
-    """JSON alone, which no form of another page can send."""
+    """The JSON of a request. Other types are refused, since forms of other pages can send them."""
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
         raise RequestError("the request is not JSON; send application/json")
     data = b""
@@ -82,7 +82,7 @@ async def body(request: Request) -> object:
 
 
 async def described(request: Request) -> Response:
-    """All runs at once. Asking is what begins to load them, so the page is painted before."""
+    """Describe all runs. Models load only when the page asks with "begin", after it is painted."""
     runs: list[OpenRun] = request.app.state.runs
     if "begin" in request.query_params:
         for run in runs:
@@ -103,7 +103,7 @@ Answer = Callable[[OpenRun, Any], dict[str, Any]]
 
 
 def questions() -> dict[str, tuple[type[Asked], Answer]]:
-    """What may be asked by its name; the answers need PyTorch."""
+    """The questions by name, each with its schema and its answer, which needs PyTorch."""
     from regard.studio import endpoints, texts
 
     return {
@@ -160,14 +160,14 @@ async def translated(request: Request) -> Response:
     """Lines of JSON: the best hypothesis as it grows, then everything about the outputs."""
     asked = checked(Sentence, await body(request))
     run = run_of(request, asked.run)
-    return StreamingResponse(growing(run, asked), media_type="application/x-ndjson")
+    return StreamingResponse(translation_lines(run, asked), media_type="application/x-ndjson")
 
 
-async def growing(run: OpenRun, asked: Sentence) -> AsyncIterator[bytes]:
+async def translation_lines(run: OpenRun, asked: Sentence) -> AsyncIterator[bytes]:
     loop, lines = asyncio.get_running_loop(), asyncio.Queue[dict[str, Any]]()
     left = threading.Event()
 
-    def tell(line: dict[str, Any]) -> None:
+    def send(line: dict[str, Any]) -> None:
         if left.is_set():
             raise Left
         loop.call_soon_threadsafe(lines.put_nowait, line)
@@ -176,14 +176,14 @@ async def growing(run: OpenRun, asked: Sentence) -> AsyncIterator[bytes]:
         from regard.studio.endpoints import translate
 
         try:
-            tell({"done": translate(run, asked, lambda pieces: tell({"pieces": pieces}))})
+            send({"done": translate(run, asked, lambda pieces: send({"pieces": pieces}))})
         except Left:
             pass
         except RegardError as error:
-            tell({"error": str(error)})
+            send({"error": str(error)})
 
     task = asyncio.ensure_future(run_in_threadpool(work))
-    # What goes wrong otherwise is raised here as well, after the lines before it.
+    # An empty line ends the loop below, so that `await task` raises any other error.
     task.add_done_callback(lambda _: lines.put_nowait({}))
     try:
         while line := await lines.get():

@@ -1,5 +1,5 @@
-"""Questions about runs that do not translate: what a model makes of a text, what else it
-considered, and what its tokens attend to.
+"""Questions about runs that do not translate: the model's answer to a text, its alternatives, and
+the attention of its tokens.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,12 +18,12 @@ from regard.studio.requests import Text, TextLayer
 from regard.studio.runs import OpenRun
 from regard.tasks.task import TextQuestion
 
-# Models of one stack have one kind of attention; here it is called so whichever way it looks.
+# Models of one stack have one kind of attention; it has this name here, even if it is causal.
 PART = "encoder"
 
 
 def text(run: OpenRun, asked: Text) -> dict[str, Any]:
-    """Whatever the task makes of a text, with its tokens and how many heads look at them."""
+    """The task's answer to a text, with its tokens and the number of heads in each layer."""
     look = tasks.get(run.task).look
     if look is None:
         raise RequestError(f"{run.folder}: this run has no text to look at")
@@ -36,12 +36,12 @@ def text(run: OpenRun, asked: Text) -> dict[str, Any]:
 
 
 def can_begin(run: OpenRun) -> bool:
-    """Whether the model can write a text of its own."""
+    """Whether the model can write without a given beginning."""
     return "completions" in tasks.entry(run.task).serves
 
 
 def text_layer(run: OpenRun, asked: TextLayer) -> Tensor:
-    """What the tokens attend to in one layer, [h, T, T], as `layer_maps` gives it."""
+    """The attention of the tokens in one layer, [h, T, T], as `layer_maps` gives it."""
     key = asked.model_dump_json(include=set(Text.model_fields))
     if run.text_maps is None or run.text_maps[0] != key:
         text(run, Text(**asked.model_dump(include=set(Text.model_fields))))
@@ -54,7 +54,7 @@ def kept(run: OpenRun) -> Maps:
 
 @contextmanager
 def recorded(run: OpenRun, asked: Text, model: Any) -> Iterator[None]:
-    """Keep the attention of the last pass over a whole text that is made inside."""
+    """Keep the attention of the last pass over a whole text inside the block."""
     with recording(model):
         yield
         found = recorded_last([layer for part in attentions(model).values() for layer in part])
@@ -71,11 +71,11 @@ def recorded_last(layers: Sequence[Attention]) -> Maps:
     ]
     weights = [found for _, found, _ in used]
     length = weights[0].size(-1) if weights else 0
-    nothing = torch.zeros(0, 0, length, length)
+    empty = torch.zeros(0, 0, length, length)
     return Maps(
         encoder=stacked(weights, length, length),
-        decoder=nothing,
-        cross=nothing,
+        decoder=empty,
+        cross=empty,
         heads={PART: [len(each) for each in weights]},
         carried={PART: padded([carried_products(each, values) for each, _, values in used])},
     )

@@ -27,7 +27,7 @@ class Entry:
     options: frozenset[str] = frozenset()
     # What the server answers with a run: "translations", "completions", "embeddings".
     serves: frozenset[str] = frozenset()
-    # Tabs of the studio, and what the first of them says about itself.
+    # Tabs of the studio, and the title and explanation of the first.
     views: tuple[str, ...] = ("training",)
     title: str = ""
     explanation: str = ""
@@ -108,13 +108,13 @@ TASKS: dict[str, Entry] = {
         ),
     )
 }
-# What a recipe is for that does not say it.
+# The task of a recipe that does not name one.
 DEFAULT = next(iter(TASKS))
 _loaded: "dict[str, Task]" = {}
 
 
 def entry(name: str) -> Entry:
-    """The row of a task, or a sentence that names the nearest one."""
+    """The row of a task; a RecipeError suggests the nearest one if there is none."""
     if name in TASKS:
         return TASKS[name]
     import difflib

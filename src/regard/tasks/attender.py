@@ -1,4 +1,4 @@
-"""Attender: what attends to what in a text that a language model or an encoder reads."""
+"""Attender: the attention of a language model or an encoder to its own text."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,44 +19,44 @@ from regard.weights import load_model
 if TYPE_CHECKING:
     from torch import nn
 
-# How a model meets a text: it writes it, token after token, reads it with its gaps, or reads it for
-# a labeller.
-Meeting = Literal["writes", "fills", "labels"]
+# How a model uses a text: it writes it token by token, reads it with its masks, or reads it for a
+# labeller.
+Use = Literal["writes", "fills", "labels"]
 
 
 class Attender:
     """A model of one stack, and the maps of its attention to its own text."""
 
-    def __init__(self, model: "nn.Module", tokenizer: Tokenizer, meeting: Meeting) -> None:
+    def __init__(self, model: "nn.Module", tokenizer: Tokenizer, use: Use) -> None:
         self.model = model
         self.tokenizer = tokenizer
-        self.meeting = meeting
+        self.use = use
 
     @classmethod
     def load(cls, folder: Path | str, device: str = "cpu") -> Self:
         """The attender of a run folder."""
         run = Run.open(folder)
-        meetings: dict[str, Meeting] = {
+        uses: dict[str, Use] = {
             "language-model": "writes",
             "masked-language-model": "fills",
             "classification": "labels",
             "tagging": "labels",
         }
-        run.recipe_for(*meetings)
-        return cls.of(run, meetings[run.task_name()], device)
+        run.recipe_for(*uses)
+        return cls.of(run, uses[run.task_name()], device)
 
     @classmethod
-    def of(cls, run: Run, meeting: Meeting, device: str) -> Self:
+    def of(cls, run: Run, use: Use, device: str) -> Self:
         model = load_model(run).to(choose_device(device))
-        return cls(model, run.tokenizers().source, meeting)
+        return cls(model, run.tokenizers().source, use)
 
     def maps(self, text: str) -> Maps:
-        """Every attention weight of one pass over a text: of a language model, which looks back
-        only, those of its `decoder`; of the others those of their `encoder`.
+        """All attention weights of one pass over a text. A language model looks back only, and has
+        its weights as `decoder`; other models have them as `encoder`.
         """
         if not self.tokenizer.encode(text):
             raise RequestError("the text is empty; give a sentence to look at")
-        return self._written(text) if self.meeting == "writes" else self._read(text)
+        return self._written(text) if self.use == "writes" else self._read(text)
 
     def _written(self, text: str) -> Maps:
         ids = self.tokenizer.encode(text)
@@ -75,7 +75,7 @@ class Attender:
     def _read(self, text: str) -> Maps:
         specials = self.tokenizer.specials
         segments: list[int] | None = None
-        if self.meeting == "fills" and (MASK in text or SEPARATOR in text):
+        if self.use == "fills" and (MASK in text or SEPARATOR in text):
             model: Any = self.model
             ids, segments = encode_masked(text, self.tokenizer, model.config.num_segments)
         else:
@@ -94,13 +94,13 @@ class Attender:
         device = next(model.parameters()).device
         tokens = torch.tensor([ids], device=device)
         mask = torch.ones_like(tokens, dtype=torch.bool)
-        kinds = None if segments is None else torch.tensor([segments], device=device)
+        segment_ids = None if segments is None else torch.tensor([segments], device=device)
 
         def read() -> None:
-            if self.meeting == "writes":
+            if self.use == "writes":
                 model.features(tokens)
-            elif self.meeting == "fills":
-                model.features(tokens, mask, kinds)
+            elif self.use == "fills":
+                model.features(tokens, mask, segment_ids)
             else:
                 model.reader.features(tokens, mask)
 
@@ -108,7 +108,7 @@ class Attender:
 
 
 def words_of(tokenizer: Tokenizer, ids: Sequence[int]) -> tuple[list[int], list[str]]:
-    """Which word each piece is of, and the words; a mask is a word, start and end are none."""
+    """The word of each piece by number, and the words; a mask is a word, start and end are not."""
     places: list[int] = []
     words: list[list[int]] = []
     found = tokenizer.word_of(ids)
@@ -127,11 +127,11 @@ def words_of(tokenizer: Tokenizer, ids: Sequence[int]) -> tuple[list[int], list[
     ]
 
 
-def attend(meeting: Meeting, folder: Path, text: str, output: str | None) -> tuple[Attender, Maps]:
+def attend(use: Use, folder: Path, text: str, output: str | None) -> tuple[Attender, Maps]:
     """The attention of a model to a text that it reads or writes."""
     if output is not None:
         raise RequestError(f"{folder}: only a translator has outputs; leave --output out")
-    attender = Attender.of(Run.open(folder), meeting, "cpu")
+    attender = Attender.of(Run.open(folder), use, "cpu")
     return attender, attender.maps(text)
 
 

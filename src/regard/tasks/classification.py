@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal, Self
 
 import torch
+from pydantic import Field
 from torch import Tensor
 
 from regard.data.labelled import read_texts
@@ -29,7 +30,9 @@ class ClassificationRecipe(labels.LabellingRecipe):
 
     metrics = ("loss", "accuracy", "macro_f1")
 
-    task: Literal["classification"] = "classification"
+    task: Literal["classification"] = Field(
+        default="classification", description="What the model is for."
+    )
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ class Classification:
 
 
 class Classifier:
-    """Texts to labels."""
+    """Predicts the labels of texts."""
 
     def __init__(self, labelling: Labelling) -> None:
         self.labelling = labelling
@@ -56,7 +59,7 @@ class Classifier:
         return self.labelling.model
 
     def classify(self, texts: Sequence[str]) -> list[Classification]:
-        """The labels of texts, in order; of a long text as much as the model reads is read."""
+        """The labels of texts, in order; a long text is cut to the length that the model reads."""
         if isinstance(texts, str):
             raise RequestError("classify takes a list of texts; put the text in brackets")
         found = self.labelling.probabilities([[text] for text in texts], whole_text=True)

@@ -25,29 +25,29 @@ if TYPE_CHECKING:
     from regard.models import Model, RecurrentLanguageModel
 
 ROWS_AT_ONCE = 32
-# Ids to the features of these and of what goes around them, [T, d]: one thing after them, and
-# before them one or nothing.
+# From ids to the features of these and of the special tokens around them, [T, d]: one after them,
+# and at most one before them.
 Features = Callable[[list[int]], Tensor]
 
 
 @dataclass(frozen=True)
 class Reader:
-    """How the model of a run reads a text, and how many tokens of it at a time."""
+    """The way a run's model reads a text, and the number of tokens it reads at a time."""
 
     tokenizer: Tokenizer
     features: Features
     room: int
 
     def parts(self, ids: list[int]) -> list[list[int]]:
-        """As few as can be, of about the same length."""
+        """As few parts as possible, of about the same length."""
         count = max(1, math.ceil(len(ids) / max(1, self.room)))
         size = max(1, math.ceil(len(ids) / count))
         return [ids[begin : begin + size] for begin in range(0, len(ids), size)] or [ids]
 
 
 class Embedder:
-    """Contextual vectors: the mean over a text's tokens, or one for each token. What is longer than
-    a model reads is read in parts.
+    """Contextual vectors: the mean over a text's tokens, or one for each token. A text that is too
+    long for the model is read in parts.
     """
 
     def __init__(self, readers: Sequence[Reader]) -> None:
@@ -89,7 +89,7 @@ class Embedder:
 
     @torch.inference_mode()
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """One vector for each text: [N, d], the mean over its tokens and what goes around them."""
+        """One vector for each text, [N, d]: the mean over its tokens, special tokens included."""
         if isinstance(texts, str):
             raise RequestError("embed takes a list of texts; put the text in brackets")
         rows = []
@@ -103,8 +103,8 @@ class Embedder:
 
 
 def reader(folder: Path | str, device: str) -> Reader:
-    """How the model of a run reads a text. It reads no more at a time than in training: positions
-    that were never met mean nothing.
+    """The reader of a run. It reads no more at a time than in training: positions that training
+    never reached mean nothing.
     """
     run = Run.open(folder)
     found = tasks.get(run.task_name()).reader
@@ -141,7 +141,7 @@ def labelling_reader(run: Run, device: str) -> Reader:
 
 
 def reading(model: Any, tokenizer: Tokenizer) -> Features:
-    """What an encoder makes of a text, its start and end included."""
+    """The features of a text by an encoder, its start and end included."""
 
     def features(ids: list[int]) -> Tensor:
         batch = batch_rows([Row(ids, [len(ids)])], tokenizer.specials, whole_text=True)
@@ -152,7 +152,7 @@ def reading(model: Any, tokenizer: Tokenizer) -> Features:
 
 
 def encoding(model: "Model", tokenizer: Tokenizer) -> Features:
-    """What a translator's encoder makes of a source, its end included."""
+    """The features of a source by a translator's encoder, its end included."""
 
     def features(ids: list[int]) -> Tensor:
         source, mask = batch_sources([[*ids, tokenizer.specials.end]])

@@ -1,4 +1,4 @@
-"""Embeddings that know something before the first update: vectors of words from a file."""
+"""Initial embeddings: vectors of words from a file."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +12,7 @@ from regard.text.vectors import read_vectors
 
 
 def from_vectors(data: FilesSection, tokenizer: Tokenizer) -> Callable[[nn.Module], str] | None:
-    """Fills a fresh model with the vectors that the recipe names, if it names any."""
+    """A function that fills a new model with the vectors that the recipe names, if any."""
     if not data.embeddings:
         return None
     path = Path(data.folder, data.embeddings)
@@ -21,8 +21,8 @@ def from_vectors(data: FilesSection, tokenizer: Tokenizer) -> Callable[[nn.Modul
 
 @torch.no_grad()
 def take_vectors(model: nn.Module, tokenizer: Tokenizer, path: Path) -> str:
-    """Embeddings of the pieces that are whole words, from a file; says how many were found.
-    Their spread becomes that of the embeddings they replace, which the rest of the model expects.
+    """Set the embeddings of pieces that are whole words from a file; return how many were found.
+    They get the standard deviation of the embeddings they replace, which the model expects.
     """
     weight = embedding_of(model).weight
     words = {

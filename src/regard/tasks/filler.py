@@ -62,14 +62,15 @@ class Filler:
 
     @torch.inference_mode()
     def fill(self, text: str, top: int = 5) -> Filled:
-        """What may stand at each [MASK]; each is found as if the others were still hidden."""
+        """The candidates for each [MASK]; each is found while the others are still hidden."""
         ids, segments = self.encode(text)
         mask = self.tokenizer.specials.mask
         places = [place for place, token in enumerate(ids) if token == mask]
         device = next(self.model.parameters()).device
         tokens = torch.tensor([ids], device=device)
-        kinds = torch.tensor([segments], device=device) if max(segments) else None
-        features = self.model.features(tokens, torch.ones_like(tokens, dtype=torch.bool), kinds)
+        segment_ids = torch.tensor([segments], device=device) if max(segments) else None
+        unpadded = torch.ones_like(tokens, dtype=torch.bool)
+        features = self.model.features(tokens, unpadded, segment_ids)
         logits = self.model.output(self.model.predictions(features[0, places])).float()
         special = [index for index in self.tokenizer.specials if index is not None]
         logits[:, special] = float("-inf")
@@ -87,7 +88,7 @@ class Filler:
         return Filled(filled, found)
 
     def encode(self, text: str) -> tuple[list[int], list[int]]:
-        """As `encode_masked`, of a text that has a mask and is not too long."""
+        """Encode a text like `encode_masked`; it must have a mask and not be too long."""
         if MASK not in text:
             raise RequestError(f"there is no {MASK} in the text; write it where a word is missing")
         ids, segments = encode_masked(text, self.tokenizer, self.model.config.num_segments)
@@ -101,7 +102,7 @@ class Filler:
 def encode_masked(
     text: str, tokenizer: Tokenizer, num_segments: int
 ) -> tuple[list[int], list[int]]:
-    """The ids of a text with its masks, and to which of the sentences each belongs."""
+    """The ids of a text with its masks, and the sentence that each belongs to, by number."""
     specials = tokenizer.specials
     ids, segments = [specials.start], [0]
     for number, sentence in enumerate(text.split(SEPARATOR)):
@@ -115,7 +116,7 @@ def encode_masked(
 
 
 def shown(piece: str) -> str:
-    """A piece as a reader writes it: without the marks of where a word begins or goes on."""
+    """A piece as people write it: without the mark that it begins or continues a word."""
     return piece.removeprefix("▁").removeprefix("Ġ").removeprefix("##")
 
 
@@ -124,7 +125,7 @@ def ranked(candidates: Sequence[Candidate]) -> str:
 
 
 def look(filler: Filler, asked: TextQuestion) -> Section:
-    """What may stand at each mask, and the pieces that the model read."""
+    """The candidates for each mask, and the pieces that the model read."""
     ids, _ = filler.encode(asked.text)
     found = filler.fill(asked.text, ALTERNATIVES)
     mask = filler.tokenizer.specials.mask

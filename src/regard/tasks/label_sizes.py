@@ -1,4 +1,4 @@
-"""Sizes for labelled text, each with its reason, and what a plan asks about it."""
+"""Sizes for labelled text, each with its reason, and the planning functions for it."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -22,7 +22,7 @@ from regard.tasks.suggestions import LENGTH, PIECES, paces, window
 from regard.tasks.task import Reason, Section, Suggestion
 from regard.text.tokenizer import Tokenizers
 
-# Labels, where the data is not there to be asked.
+# The number of labels, where the data is not available.
 LABELS = 16
 # A text that is labelled has a start and an end around its pieces.
 AROUND = 2
@@ -117,7 +117,7 @@ def learned(units: Units, recipe: LabellingRecipe) -> Tokenizers:
 def measured(
     units: Units, recipe: LabellingRecipe, found: DataFacts, tokenizers: Tokenizers | None
 ) -> DataFacts:
-    """The number of labels, the length of a text, and how much there is of it all."""
+    """The number of labels, the length of a text, and the tokens of one pass."""
     data, word = recipe.data, PIECES_OF_A_WORD
     labels: set[str] = set()
     sample: list[str] = []

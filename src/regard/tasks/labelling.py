@@ -1,4 +1,4 @@
-"""A labeller at work, for classifiers and taggers, and how good its labels are."""
+"""Predicts labels for classifiers and taggers, and evaluates them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 
 ROWS_AT_ONCE = 32
 TEXTS_AT_ONCE = 512
-# The F1 of each label is shown of at most this many.
+# The F1 of each label is shown if there are at most this many labels.
 MOST_SHOWN = 20
 
 
 @dataclass(frozen=True)
 class Labelling:
-    """A model that labels, and what it takes to use it."""
+    """A model that predicts labels, and everything needed to use it."""
 
     model: "Labeller"
     tokenizer: Tokenizer
     names: list[str]
     max_length: int
-    # What logits are divided by, so that probabilities mean what they say.
+    # Logits are divided by this, so that probabilities are calibrated.
     temperature: float
 
     @classmethod
@@ -57,15 +57,15 @@ class Labelling:
         rows.sort(key=lambda row: len(row[2].pieces))
         found: list[list[tuple[int, Tensor]]] = [[] for _ in texts]
         for part in chunks(rows, ROWS_AT_ONCE):
-            logits = self.logits([row for _, _, row in part], whole_text)
-            for (number, first, row), each in zip(part, logits, strict=True):
+            values = self.batch_probabilities([row for _, _, row in part], whole_text)
+            for (number, first, row), each in zip(part, values, strict=True):
                 found[number].append((first, each[: len(row.sizes)]))
         return [
             torch.cat([each for _, each in sorted(parts, key=lambda part: part[0])])
             for parts in found
         ]
 
-    def logits(self, rows: list[Row], whole_text: bool) -> Tensor:
+    def batch_probabilities(self, rows: list[Row], whole_text: bool) -> Tensor:
         device = next(self.model.parameters()).device
         batch = batch_rows(rows, self.tokenizer.specials, whole_text).to(device)
         logits: Tensor = self.model(batch.tokens, batch.mask, batch.units)
@@ -85,10 +85,10 @@ def chunks(rows: list[tuple[int, int, Row]], size: int) -> Iterator[list[tuple[i
 
 
 def with_unknown(examples: Sequence[Labelled], names: Sequence[str], test: Test) -> list[str]:
-    """The run's labels, then those of the data that it never saw, which it cannot but miss."""
-    there = {label for each in examples for label in each.labels}
-    unknown = sorted(there - set(names))
-    if unknown and not there & set(names):
+    """The run's labels, then labels of the data that training never saw, which the model misses."""
+    occurring = {label for each in examples for label in each.labels}
+    unknown = sorted(occurring - set(names))
+    if unknown and not occurring & set(names):
         raise DataError(
             f"{test.files[0]}: label {unknown[0]!r} is none of the run's ({', '.join(names[:8])}); "
             "name the right column with data.label in the recipe"
@@ -100,7 +100,9 @@ def with_unknown(examples: Sequence[Labelled], names: Sequence[str], test: Test)
 
 
 def interval(rows: Any, bootstrap: int, seed: int = 12345) -> tuple[float, float]:
-    """95 % of resamples of the examples, in per cent: of their mean, or of right over all."""
+    """The 95 % interval of an accuracy in per cent, by resampling the examples: the mean of their
+    first column, or the ratio of the sums of two columns.
+    """
     draw = np.random.default_rng(seed)
     values = []
     for _ in range(bootstrap):
@@ -119,8 +121,8 @@ def label_evaluation(
     table: Any,
     answers: list[str],
 ) -> Evaluation:
-    """Scores with F1 of each label, unless there are too many to read. `right` are rows of what is
-    right, and of how much there is, for the interval of the accuracy. `examples` is "512 texts".
+    """Scores with F1 of each label, unless there are too many to read. `right` has a row for each
+    example, as `interval` takes it. `examples` is like "512 texts".
     """
     if len(names) <= MOST_SHOWN:
         scores = scores | {

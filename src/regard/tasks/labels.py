@@ -44,7 +44,7 @@ MOST_LABELS = 10_000
 
 
 class LabellingRecipe(Recipe):
-    """What recipes of classifiers and taggers have in common."""
+    """The settings that recipes of classifiers and taggers have in common."""
 
     models: ClassVar = {"bert": BertConfig, "recurrent": ReaderConfig}
 
@@ -64,7 +64,7 @@ class LabellingRecipe(Recipe):
 
 @dataclass(frozen=True)
 class Units:
-    """What carries a label: a whole text, or each word of a sentence."""
+    """The units that have a label: a whole text, or each word of a sentence."""
 
     read: Callable[[Sequence[Path], str | int], Iterator[Labelled]]
     whole_text: bool
@@ -73,7 +73,7 @@ class Units:
 
 @dataclass(frozen=True)
 class LabelSplit:
-    """What is learned from and what is held out, by a hash of the text unless files are named."""
+    """The training and the validation set, split by a hash of the text unless files are named."""
 
     units: Units
     data: LabelledSection
@@ -142,7 +142,7 @@ def setup(units: Units, run: Run, recipe: LabellingRecipe) -> Generator[Event, N
 def encode(
     units: Units, run: Run, recipe: LabellingRecipe, tokenizer: Tokenizer | None
 ) -> Generator[Event, None, Tokenizer]:
-    """The labels, the tokenizer unless there is one, and both parts as ids on disk."""
+    """Write the labels, the tokenizer unless there is one, and the ids of both sets to the disk."""
     yield Note("Reading the labelled text …")
     split = LabelSplit.of(units, recipe)
     learned, labels = labels_of(split)
@@ -191,7 +191,7 @@ def sizes_of_old_run(run: Run) -> Sizes:
 
 
 def labels_of(split: LabelSplit) -> tuple[set[str], list[str]]:
-    """The labels to learn, and all that occur, in the order of the alphabet."""
+    """The labels of the training set, and all labels in alphabetical order."""
     found: set[str] = set()
     for example in split.train():
         found.update(example.labels)

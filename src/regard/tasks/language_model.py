@@ -1,4 +1,4 @@
-"""Language models: running text, of which each token is predicted from those before it."""
+"""Language models: each token of a running text is predicted from the tokens before it."""
 
 import math
 from collections.abc import Generator, Mapping, Sequence
@@ -53,7 +53,7 @@ from regard.training.events import Event, ExamplesReady
 from regard.training.setup import TrainingSetup
 
 # Up to this many characters: layers, d_model, heads, context, dropout, passes. The third row is
-# that of nanoGPT for a megabyte.
+# nanoGPT's choice for a megabyte.
 SIZES = (
     (400_000, 2, 128, 4, 128, 0.2, 25),
     (3_000_000, 4, 128, 4, 128, 0.1, 20),
@@ -70,7 +70,9 @@ class LanguageModelRecipe(Recipe):
 
     models: ClassVar = {"gpt": GPTConfig, "recurrent": RecurrentLanguageModelConfig}
 
-    task: Literal["language-model"] = "language-model"
+    task: Literal["language-model"] = Field(
+        default="language-model", description="What the model is for."
+    )
     data: WindowSection
     tokenizer: TokenizerSection = TokenizerSection()
     model: GPTConfig | RecurrentLanguageModelConfig = Field(
@@ -191,13 +193,13 @@ def suggest(data: Section, asked: Mapping[str, Any], preset: str) -> Suggestion:
 
 
 def suggest_for_text(data: Section, section: Any, asked: Mapping[str, Any]) -> Suggestion:
-    """Sizes for running text, also of a masked model, which asks for the kind "bert"."""
+    """Sizes for running text, also for a masked model, which asks for the kind "bert"."""
     characters = count_characters(read_documents(section.paths("train")))
     layers, d_model, heads, context, dropout, passes = next(
         row[1:] for row in SIZES if characters <= row[0]
     )
     if asked.get("kind") == "recurrent":
-        # Shorter, since what was read before a window is carried into it.
+        # Shorter, since the state is carried from one window into the next.
         context = window(section, "context", context // 2, asked)
         model, rates, shape = recurrent_sizes(layers, d_model, dropout)
     else:

@@ -1,4 +1,4 @@
-"""Masked language models: running text, of which hidden tokens are found from all around them."""
+"""Masked language models: hidden tokens of a running text are predicted from both sides."""
 
 from collections.abc import Callable, Generator, Mapping
 from functools import partial
@@ -61,7 +61,9 @@ class MaskedLanguageModelRecipe(Recipe):
     models: ClassVar = {"bert": BertConfig}
     metrics = ("loss", "accuracy")
 
-    task: Literal["masked-language-model"] = "masked-language-model"
+    task: Literal["masked-language-model"] = Field(
+        default="masked-language-model", description="What the model is for."
+    )
     data: MaskedSection
     tokenizer: TokenizerSection = TokenizerSection()
     model: BertConfig = Field(default_factory=dict, validate_default=True)
@@ -123,7 +125,7 @@ def setup(run: Run, recipe: MaskedLanguageModelRecipe) -> Generator[Event, None,
 
 
 def from_counts(run: Run, window: int) -> Callable[[nn.Module], str] | None:
-    """Fills a fresh model with which pieces of its own text stand near each other."""
+    """A function that fills a new model with the co-occurrence counts of its text, if any."""
     if not window:
         return None
     return lambda model: take_counts(model, Stream.open(run.training / "data", "train"), window)
@@ -131,8 +133,8 @@ def from_counts(run: Run, window: int) -> Callable[[nn.Module], str] | None:
 
 @torch.no_grad()
 def take_counts(model: nn.Module, text: Stream, window: int) -> str:
-    """Embeddings of all pieces in the text from their neighbours, as strong as the positions that
-    are added to them; and as the output's bias, how often each piece occurs.
+    """Set the embeddings of all pieces in the text from their neighbours, as strong as the
+    positions that are added to them, and the output's bias from how often each piece occurs.
     """
     assert isinstance(model, Bert)  # the only model of the task
     weight, bias = model.embedding.weight, model.output.bias
@@ -146,7 +148,7 @@ def take_counts(model: nn.Module, text: Stream, window: int) -> str:
 
 
 def evaluate(run: Run, test: Test) -> Evaluation:
-    """As in validation: the same share of the text is hidden, the same tokens each time."""
+    """Score as validation does: the same share of the text is hidden, the same tokens each time."""
     files = test.without_search().files
     recipe = run.recipe_for("masked-language-model")
     filler = Filler.load(run.folder, "auto")
@@ -188,7 +190,7 @@ def work(recipe: MaskedLanguageModelRecipe, share: float, sizes: PlannedSizes) -
 
 
 def counted_tokens(recipe: MaskedLanguageModelRecipe, work: Work) -> float:
-    """Tokens that were read and hidden count once, and those around a window not at all."""
+    """Count each token of the text once, hidden or not, and no special tokens."""
     windows = windows_of(recipe)
     return work.source_tokens * windows.content / windows.context
 
@@ -241,7 +243,7 @@ TASK = Task(
         examples="text",
         batch=lambda recipe, tokens: windows_of(recipe).batch(tokens / recipe.train.batch_tokens),
         remark=lambda recipe: f", {windows_of(recipe).predicted} hidden in each window",
-        # The loss keeps its probabilities, of what is hidden alone.
+        # The loss keeps its probabilities, for hidden tokens only.
         loss_bytes=lambda recipe, sizes, work: 4.0 * sizes.outputs * work.target_tokens,
         has_lengths=False,
     ),

@@ -1,4 +1,4 @@
-"""What a recipe's text shows a plan, as far as it is on this machine: lengths and amounts."""
+"""Measures a recipe's text for a plan, as far as it is on this machine: lengths and amounts."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,7 +10,7 @@ from regard.run import Run
 from regard.tasks.tokenizers import given_tokenizers
 from regard.text.tokenizer import Tokenizer, Tokenizers
 
-# A batch's table is this full of real tokens.
+# The share of a batch's table that holds real tokens.
 FULL = 0.92
 # Where the vocabulary is known, this many lines or examples are encoded to measure them.
 SAMPLE = 2000
@@ -35,7 +35,7 @@ def text_facts(
             reporter.say("Reading the data …")
         found = DataFacts(assumed(recipe))
         tokenizers = known_tokenizers(recipe, home)
-        # The characters of a text are soon counted.
+        # The characters of a text are quickly counted.
         if tokenizers is None and here and recipe.tokenizer.kind == "character":
             tokenizers = learn(recipe)
         if tokenizers is not None:
@@ -67,13 +67,13 @@ def assumed_sizes(recipe: Any) -> Sizes:
 
 
 def same_data(recipe: Any, home: Run) -> bool:
-    """Whether the vocabulary and labels of the run are those of the recipe."""
+    """Whether the run has the vocabulary and labels of the recipe."""
 
-    def of(each: Any) -> tuple[object, ...]:
+    def sources(each: Any) -> tuple[object, ...]:
         data = each.data
         return each.task, each.tokenizer, data.folder, data.train, getattr(data, "label", "")
 
-    return of(home.recipe()) == of(recipe)
+    return sources(home.recipe()) == sources(recipe)
 
 
 def known_tokenizers(recipe: Any, home: Run | None) -> Tokenizers | None:
@@ -94,7 +94,7 @@ def pieces_of_a_word(tokenizer: Tokenizer, texts: list[str]) -> float:
 
 
 def learned_share(data: Any, examples: int) -> float:
-    """The share that is left to learn from when some examples are held out."""
+    """The share of the examples that is left for training when some are held out."""
     if data.valid or getattr(data, "builtin", None):
         return 1.0
     return float(1 - min(data.held_out_share, data.held_out_pairs / examples))

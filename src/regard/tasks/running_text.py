@@ -17,13 +17,13 @@ from regard.tasks.tokenizers import known_tokenizers, learn
 from regard.text.tokenizer import Tokenizer, Tokenizers
 from regard.training.events import Event, Note
 
-# Characters of a piece, where the vocabulary is yet to be learned.
+# Characters per piece, where the vocabulary is not learned yet.
 CHARACTERS = 4
 
 
 @dataclass(frozen=True)
 class TextSplit:
-    """The text to learn from and the text to validate on: its end, unless files are named."""
+    """The training text and the validation text, which is its end unless files are named."""
 
     data: TextSection
     held_out_from: int  # characters
@@ -109,7 +109,7 @@ def learned_tokenizers(verbatim: bool, recipe: Any) -> Tokenizers:
 
 
 def measured(recipe: Any, found: DataFacts, tokenizers: Tokenizers | None) -> DataFacts:
-    """How many tokens one pass over the text has."""
+    """The number of tokens in one pass over the text."""
     data = recipe.data
     characters = count_characters(read_documents(data.paths("train")))
     kept = characters * (1 if data.valid else 1 - data.held_out_share)
@@ -121,8 +121,8 @@ def measured(recipe: Any, found: DataFacts, tokenizers: Tokenizers | None) -> Da
 
 
 class Windows(NamedTuple):
-    """How a batch holds running text: rows, tokens of each, how many of them come from the text,
-    and how many are predicted.
+    """The shape of a batch of running text: rows, tokens of each, how many of them come from the
+    text, and how many are predicted.
     """
 
     rows: int
@@ -131,7 +131,7 @@ class Windows(NamedTuple):
     predicted: int
 
     def work(self, share: float, reads: bool) -> Work:
-        """Work for a share of the batch. Some models read what they predict, and nothing else."""
+        """The work for a share of the batch; `reads` if a model reads more than it predicts."""
         read = self.rows * self.context if reads else 0
         return Work(share * read, share * self.rows * self.predicted, self.context, self.context)
 
@@ -151,6 +151,6 @@ def described_vocabulary(recipe: Any, run: Run | None) -> tuple[str, int]:
 
 
 def same_size(run: Run) -> dict[str, int]:
-    """Sizes of a model that predicts what it reads, where its weights do not hold them."""
+    """The sizes of an old run that reads and predicts with one vocabulary."""
     size = len(run.tokenizers().source)
     return {"inputs": size, "outputs": size}

@@ -10,7 +10,7 @@ from regard.recipe import Section, TrainSection
 
 
 class FilesSection(Section):
-    """Where the data is. Relative names start at `folder`, which starts where you are."""
+    """The files of the data. Relative names start at `folder`, and `folder` where you are."""
 
     changeable = frozenset({"folder"})
 
@@ -33,7 +33,7 @@ class FilesSection(Section):
         return self
 
     def named(self) -> bool:
-        """Whether the data is named, once."""
+        """Whether the data is named in exactly one way."""
         return bool(self.train)
 
     def resolved(self) -> Self:
@@ -51,7 +51,7 @@ class ImportableSection(FilesSection):
     """Data of a task whose models can be imported: then regard has not seen the data."""
 
     imported: str | None = Field(
-        default=None, description="The folder of an imported model; `regard import` writes it."
+        default=None, description="The folder of an imported model; importing writes it."
     )
 
     def named(self) -> bool:
@@ -86,7 +86,7 @@ class WindowSection(TextSection):
 
 
 class MaskedSection(TextSection):
-    """Running text of which some is hidden."""
+    """Running text in which some tokens are hidden."""
 
     masked_share: float = Field(
         default=0.15, gt=0, lt=1, description="Share of the tokens that are hidden."
@@ -118,7 +118,7 @@ class LabelledSection(FilesSection):
 
 
 class TokenizerSection(Section):
-    """How text becomes tokens."""
+    """The settings of the tokenizer."""
 
     kind: Literal["bpe", "unigram", "word", "character"] = Field(
         default="bpe", description="What a token is: a piece of a word, a word, a character."
@@ -138,7 +138,9 @@ class TokenTraining(TrainSection):
     """Training on batches of text."""
 
     batch_tokens: int = Field(
-        default=4096, ge=1, description="Rows times longest sentence of a batch, on each side."
+        default=4096,
+        ge=1,
+        description="Size of a batch: rows times its longest sentence on each side, with padding.",
     )
     label_smoothing: float = Field(
         default=0.1, ge=0, lt=1, description="Probability that training gives to wrong answers."

@@ -1,4 +1,4 @@
-"""Sizes chosen for data: what several tasks share, and whether a reason is still true."""
+"""Suggests sizes that fit the data, for several tasks, and drops reasons that no longer hold."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -6,13 +6,13 @@ from typing import Any
 from regard.run import Run
 from regard.tasks.task import Reason, Section, Suggestion, Task
 
-# The settings that sentences about the vocabulary, and about the length of training, speak of.
+# The settings that reasons about the vocabulary, and about the length of training, refer to.
 PIECES = ("tokenizer.kind", "tokenizer.vocabulary_size", "tokenizer.folder")
 LENGTH = ("train.steps", "train.batch_tokens", "train.patience")
 
 
 def paces(steps: int, warmup_steps: int, every: int) -> Section:
-    """How long training takes, and how often it looks up."""
+    """The settings for the length of training, and for how often it validates and saves."""
     return {
         "steps": steps,
         "schedule": "cosine",
@@ -24,7 +24,7 @@ def paces(steps: int, warmup_steps: int, every: int) -> Section:
 
 
 def window(section: Any, name: str, suggested: int, model: Mapping[str, Any]) -> int:
-    """What is read at a time: as asked for, and otherwise no more than there are positions."""
+    """The tokens to read at a time: as the user says, or else no more than there are positions."""
     if name in section.model_fields_set:
         return int(getattr(section, name))
     positions = model.get("max_positions")
@@ -57,7 +57,7 @@ def suggest_from(task: Task, from_run: str, data: Section) -> Suggestion:
 
 
 def still_true(reasons: Iterable[Reason], asked: Mapping[str, Any]) -> list[str]:
-    """The sentences that are left where some settings were asked for, by section."""
+    """The reasons about settings that the user has not chosen; `asked` has those, by section."""
     first, *others = reasons
     left = [reason.text for reason in others if not any(given(asked, n) for n in reason.about)]
     return [first.text, *left] if left else []

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal, Self
 
 import numpy as np
+from pydantic import Field
 from torch import Tensor
 
 from regard.data.labelled import read_tagged
@@ -29,7 +30,7 @@ class TaggingRecipe(labels.LabellingRecipe):
 
     metrics = ("loss", "accuracy", "span_f1")
 
-    task: Literal["tagging"] = "tagging"
+    task: Literal["tagging"] = Field(default="tagging", description="What the model is for.")
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class TaggedWord:
 
 
 class Tagger:
-    """Words of sentences to labels."""
+    """Predicts the labels of the words of sentences."""
 
     def __init__(self, labelling: Labelling) -> None:
         self.labelling = labelling
@@ -55,7 +56,7 @@ class Tagger:
         return self.labelling.model
 
     def tag(self, sentences: Sequence[str | Sequence[str]]) -> list[list[TaggedWord]]:
-        """The labels of each sentence's words: of those given, or of those between spaces."""
+        """The labels of each sentence's words; a sentence that is a string is split at spaces."""
         if isinstance(sentences, str):
             raise RequestError("tag takes a list of sentences; put the sentence in brackets")
         words = [each.split() if isinstance(each, str) else list(each) for each in sentences]

@@ -1,4 +1,4 @@
-"""What a task is: a schema for its recipes, and plain functions that everything else asks."""
+"""The definition of a task: a schema for its recipes, and functions that other modules call."""
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ Sizes = Mapping[str, int]
 
 @dataclass(frozen=True)
 class DataFlags:
-    """What the command line says of the data, where no recipe does."""
+    """The data as the command line names it, where there is no recipe."""
 
     train: tuple[Path, ...]
     valid: tuple[Path, ...] = ()
@@ -39,7 +39,7 @@ class DataFlags:
 
 @dataclass(frozen=True)
 class Reason:
-    """A sentence about chosen sizes, and the settings that it speaks of."""
+    """A sentence about chosen sizes, and the settings that it refers to."""
 
     text: str
     about: tuple[str, ...] = ()
@@ -47,7 +47,7 @@ class Reason:
 
 @dataclass(frozen=True)
 class Suggestion:
-    """Sections of a recipe, and why they are so; the first sentence says how much data there is."""
+    """Sections of a recipe, and the reasons for them; the first says how much data there is."""
 
     values: dict[str, Section]
     reasons: list[Reason]
@@ -66,7 +66,7 @@ class Description:
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """How a run that searches for its outputs is to do it; None is as its recipe says."""
+    """Options for a run that searches for its outputs; None leaves its recipe's setting."""
 
     beam_size: int | None = None
     length_penalty: float | None = None
@@ -79,7 +79,7 @@ class SearchOptions:
 
 @dataclass(frozen=True)
 class Test:
-    """What to score a run on. A translator takes two files: sources, and their references."""
+    """The data to score a run on. A translator takes two files: sources, and their references."""
 
     files: tuple[Path, ...] = ()
     bootstrap: int = 1000  # resamples for the intervals; 0 for none
@@ -120,17 +120,17 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class TextQuestion:
-    """A text that somebody looks at in the studio."""
+    """A question of the studio about a text."""
 
     text: str
     prefix: tuple[int, ...] = ()  # tokens that follow it
-    more: int = 0  # tokens to write after those
+    more: int = 0  # tokens to write after these
 
 
 @dataclass(frozen=True)
 class FineTuning:
-    """How a model that has learned before is trained: the learning rate times its width, and by
-    what the usual number of updates is divided.
+    """Settings to train a model that has learned before: the learning rate times its width, and
+    the divisor of the usual number of updates.
     """
 
     rate: float = 0.05
@@ -174,7 +174,7 @@ class Task:
         f"A model for {recipe.task}", None
     )
     commands: Callable[[Any], Sequence[str]] = lambda recipe: ("regard evaluate {run}",)
-    # Facts for run.json beside those of every task.
+    # Facts for run.json beside the facts of every task.
     info: Callable[[Any], Section] = lambda recipe: {}
     # Lines for the card, measured with the weights that were kept.
     after_training: "Callable[[Run, Any, nn.Module, HeldOut], list[str]] | None" = None

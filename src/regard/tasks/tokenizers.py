@@ -1,4 +1,4 @@
-"""The tokenizers of a run: its own, those of another run, or learned from its text."""
+"""The tokenizers of a run: its own, another run's, or learned from its text."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -21,8 +21,8 @@ def known_tokenizers(run: Run, recipe: Any) -> Tokenizers | None:
 
 
 def given_tokenizers(recipe: Any) -> Tokenizers | None:
-    """The tokenizers of another run: the one that training starts from, or the one that the recipe
-    names. What was learned is about the pieces of that run's tokenizer.
+    """The tokenizers of another run: the one that training starts from, whose weights belong to its
+    pieces, or else the one that the recipe names.
     """
     if recipe.train.from_run:
         return Run.open(recipe.train.from_run).tokenizers()

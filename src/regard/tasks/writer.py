@@ -32,7 +32,7 @@ REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 @dataclass(frozen=True)
 class Writing:
-    """How to continue a text. Temperature 0 takes the likeliest token at each step."""
+    """The settings to continue a text. Temperature 0 takes the likeliest token at each step."""
 
     max_tokens: int = 200
     temperature: float = 0.8
@@ -54,7 +54,7 @@ class Writing:
                 raise RequestError(f"{sentence}; see `regard generate --help`")
 
     def filters(self, never: Sequence[int]) -> "list[Filter]":
-        """In the order they apply: what may be said at all, then how boldly it is drawn."""
+        """The filters of the tokens, in the order they apply."""
         chosen = [filters.forbid(never)]
         if self.temperature:
             chosen.append(filters.temperature(self.temperature))
@@ -93,20 +93,20 @@ class Writer:
         tokenizer = run.tokenizers().source
         model = load_model(run).to(choose_device(device))
         language_model = cast("LanguageModel", model)
-        # Positions beyond those of training mean nothing; a recurrent model has none.
+        # Positions that training never reached mean nothing; a recurrent model has none.
         limit = language_model.longest
         if recipe.model.kind == "gpt":
             limit = min(limit, recipe.data.context)
         return cls(language_model, tokenizer, limit, recipe.data.direction == "backward")
 
     def stream(self, prompt: str, writing: Writing | None = None) -> Iterator[str]:
-        """What follows a beginning, as it is written; together with it the whole text."""
+        """The continuation of a prompt, in parts as they are written."""
         if self.backward:
             raise RequestError(
                 "this model reads backwards: it can score and embed a text, not continue it"
             )
         writing = writing or Writing()
-        # Where a document has ended, another begins.
+        # After the end of a document, another one starts.
         given = self.tokenizer.encode(prompt) or [self.tokenizer.specials.end]
         waiting: list[int] = []
         for token in self._tokens(given, writing):
@@ -120,11 +120,11 @@ class Writer:
             yield self.tokenizer.decode(waiting)
 
     def generate(self, prompt: str, writing: Writing | None = None) -> str:
-        """What follows a beginning."""
+        """The continuation of a prompt."""
         return "".join(self.stream(prompt, writing))
 
     def _tokens(self, given: Sequence[int], writing: Writing) -> Iterator[int]:
-        """Where the model's sight ends it continues from the last half of what it has seen."""
+        """The tokens of a continuation. When the context is full, its last half is read again."""
         history, left, part = list(given), writing.max_tokens, 0
         while left > 0:
             seen = history[-max(1, self.limit // 2) :] if part else history[-(self.limit - 1) :]
@@ -159,7 +159,7 @@ class Writer:
 
     @torch.inference_mode()
     def score(self, text: str) -> list[ScoredToken]:
-        """Every token of a text, the first as the beginning of a document."""
+        """The score of every token of a text, the first as the beginning of a document."""
         ids = self.tokenizer.encode(text)
         if not ids:
             return []
@@ -168,7 +168,7 @@ class Writer:
         device = next(self.model.parameters()).device
         tokens = torch.tensor(ids, device=device)
         end = torch.tensor([[self.tokenizer.specials.end]], device=device)
-        # A text may be the middle of a document, so what is before it is for its first token only.
+        # The text may be the middle of a document, so only its first token is scored after END.
         found = log_probabilities(self.model(end)[0], tokens[:1])
         found += self._carried(tokens) if self.limit == sys.maxsize else self._windows(tokens)
         if self.backward:
@@ -201,13 +201,13 @@ class Writer:
 
 
 def log_probabilities(logits: Tensor, labels: Tensor) -> list[float]:
-    """Of each label under its row of logits: [N, V], [N] → N numbers"""
+    """The log-probability of each label under its row of logits: [N, V], [N] → N numbers"""
     return logits.float().log_softmax(-1).gather(1, labels[:, None])[:, 0].tolist()
 
 
 @torch.inference_mode()
 def look(writer: Writer, asked: TextQuestion) -> Section:
-    """A text continued, with what might have stood at each place of it."""
+    """The continuation of a text, with the alternatives at each place of it."""
     if writer.backward:
         raise RequestError("this model reads backwards: it cannot continue a text")
     tokenizer = writer.tokenizer
@@ -228,14 +228,14 @@ def look(writer: Writer, asked: TextQuestion) -> Section:
     if not ids:
         raise RequestError("the model ends the text at once; give it a beginning")
     end = torch.tensor([[specials.end]])
-    # As it is written: the first token of a document follows its end, the others what is before.
+    # As in writing: the first token follows END, the others follow the tokens before them.
     logits = [writer.model(end)[0]]
     if len(ids) > 1:
         logits.append(writer.model(torch.tensor([ids[:-1]]))[0])
     pieces = tokenizer.pieces(range(size))
     found = alternatives(torch.cat(logits)[: len(ids)], ids, pieces, ALTERNATIVES)
     return {
-        # Of the last pass, in which nothing follows the last token.
+        # The last pass reads all pieces but the last, which nothing follows.
         "pieces": tokenizer.pieces(ids[:-1] or ids),
         "ids": ids,
         "steps": [asdict(each) for each in found],

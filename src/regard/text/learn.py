@@ -129,3 +129,11 @@ def _run(
     library.train_from_iterator(texts, trainer=trainer)
     learned: dict[str, Any] = json.loads(library.to_str())["model"]
     return learned
+
+
+LEARN = {
+    "bpe": learn_bpe,
+    "unigram": learn_unigram,
+    "word": learn_words,
+    "character": learn_characters,
+}

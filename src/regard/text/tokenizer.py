@@ -19,8 +19,6 @@ from typing import Any, Literal, NamedTuple, Self, get_args
 import tokenizers
 
 from regard.errors import DataError, RecipeError, RunError
-from regard.text import foreign
-from regard.text.learn import learn_bpe, learn_characters, learn_unigram, learn_words, sample
 from regard.text.normalise import WORD_START, scalar_values
 from regard.text.tokenizer_json import (
     END,
@@ -58,13 +56,6 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 Kind = Literal["bpe", "unigram", "word", "character"]
 SMALLEST_VOCABULARY = 300
 
-_LEARN = {
-    "bpe": learn_bpe,
-    "unigram": learn_unigram,
-    "word": learn_words,
-    "character": learn_characters,
-}
-
 
 class Tokenizer:
     """Encodes and decodes text. It is made by `train`, `from_json` or `load`."""
@@ -77,6 +68,8 @@ class Tokenizer:
         if not self._foreign:
             self._pieces = pieces_of(document["model"])
         else:
+            from regard.text import foreign  # most tokenizers are our own
+
             self.specials = foreign.specials_of(document, "tokenizer.json")
             self._pieces = [piece for _, piece in sorted(foreign.vocabulary(document, "").items())]
             # A text that spells a special piece is still a text.
@@ -105,6 +98,8 @@ class Tokenizer:
                 f" and 256 bytes are always in); choose from {SMALLEST_VOCABULARY}"
                 f" to {LARGEST_VOCABULARY}"
             )
+        from regard.text.learn import LEARN, sample  # whoever only translates learns nothing
+
         framed = frame(lowercase=lowercase, verbatim=verbatim)
         blank = cls({**framed, "model": bpe_model([])})
         normalised = sample(texts)
@@ -112,15 +107,19 @@ class Tokenizer:
             normalised[place] = blank.normalise(text)
         if not any(map(str.strip, normalised)):
             raise DataError("tokenizer: the training texts are empty; give some text to learn from")
-        model = _LEARN[kind](normalised, vocabulary_size - len(RESERVED), verbatim)
+        model = LEARN[kind](normalised, vocabulary_size - len(RESERVED), verbatim)
         return cls({**framed, "model": model})
 
     @classmethod
     def from_json(cls, text: str, where: str = "tokenizer.json") -> Self:
         """Read what `to_json` wrote; anything else is refused."""
         document = parse(text, where)
-        own = document.get("post_processor") is None
-        document = read(document, where) if own else foreign.checked(document, where)
+        if document.get("post_processor") is None:
+            document = read(document, where)
+        else:
+            from regard.text import foreign
+
+            document = foreign.checked(document, where)
         try:
             return cls(document)
         except Exception as error:  # the library raises nothing more precise

@@ -29,7 +29,7 @@ class Examples(Protocol):
 
 @dataclass(frozen=True)
 class Position:
-    """How far training is: updates done, and the next batch as (epoch, index)."""
+    """The progress of training: updates done, and the next batch as (epoch, index)."""
 
     step: int = 0
     epoch: int = 0
@@ -66,7 +66,7 @@ class TrainingData:
     carried_state: CarriedState | None = None
 
     def next(self, position: Position, count: int) -> tuple[list[Indices], Position]:
-        """`count` batches from a position on, across the end of an epoch if need be."""
+        """`count` batches from a position on, across the end of an epoch if necessary."""
         result = []
         epoch, index = position.epoch, position.index
         for _ in range(count):
@@ -90,7 +90,7 @@ class TrainingData:
         return self.examples.batch(rows)
 
     def labels(self, batches: list[Indices]) -> int:
-        """How many tokens or labels there are to predict."""
+        """The number of tokens or labels to predict."""
         return sum(map(self.batches.labels, batches))
 
     def tokens(self, batches: list[Indices]) -> int:

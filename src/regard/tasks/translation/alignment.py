@@ -22,10 +22,10 @@ from regard.training.card import replace_line
 from regard.weights import load_model
 
 SENTENCES = 100
-# What Model 1 learns from: a few seconds' worth.
+# Model 1 learns from at most this much data, in a few seconds.
 PAIRS = 10_000
 WORD_PAIRS = 2_000_000
-# How the line of the card begins.
+# The beginning of the line of the card.
 LINE = "- Alignment: "
 
 
@@ -36,7 +36,7 @@ def find_aligners(
     held_out: Iterable[Pair],
     sentences: int,
 ) -> Aligners | None:
-    """Heads compared on held-out pairs; None for a model that attends to no source."""
+    """Compare the heads on validation pairs; None for a model that attends to no source."""
     compared = list(islice(fitting(held_out, tokenizers, bounds(recipe)), sentences))
     learned = [*word_pairs(compared, tokenizers)]
     room = WORD_PAIRS

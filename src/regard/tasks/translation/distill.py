@@ -55,7 +55,7 @@ class Translated:
         return self.read == self.total
 
     def left_out(self) -> str:
-        """How many pairs were left out, and why; "" if none were."""
+        """The numbers of pairs that were left out, and why; "" if none were."""
         reasons = {
             "empty outputs": self.empty,
             "outputs without an end": self.cut_off,

@@ -1,4 +1,4 @@
-"""How good a translator is on a test set."""
+"""Scores a translator on a test set."""
 
 import time
 from contextlib import AbstractContextManager, nullcontext
@@ -72,7 +72,7 @@ def timed_translations(
 ) -> tuple[list[str], float]:
     """Translations in order, and the seconds they took."""
     started = time.perf_counter()
-    # Sentences of like length go together, whatever part of the file they are from.
+    # Sentences of similar length are translated together, wherever in the file they are.
     order = sorted(range(len(sources)), key=lambda i: len(sources[i]))
     hypotheses = [""] * len(sources)
     with reporter.progress(description, len(sources)) as advance:

@@ -1,4 +1,4 @@
-"""What a translator loses without its attention heads, and translators with fewer of them."""
+"""Measures how important the attention heads of a translator are, and removes heads."""
 
 from dataclasses import asdict, replace
 from itertools import islice
@@ -26,16 +26,16 @@ def head_importance(
     curve: bool = False,
     reporter: Reporter = SILENT,
 ) -> Importance:
-    """What the model loses without each of its heads, on validation sentences. It is kept in the
-    run as heads.json, and read from there the next time. With `curve`, heads are also removed one
-    after the other, those first that are missed least.
+    """Measure what the model loses without each of its heads, on validation sentences. The result
+    is saved in the run as heads.json, and read from there the next time. With `curve`, heads are
+    also removed one after the other, the least important first.
     """
     run = run if isinstance(run, Run) else Run.open(run)
     kept = run.finding("heads")
     found, bench = Importance.from_json(kept) if kept else None, None
     if found is None or (found.sentences, found.how) != (sentences, how):
         bench = bench_of(run, sentences, how)
-        found = each_head(bench, sentences, reporter)
+        found = measure_heads(bench, sentences, reporter)
         keep(run, "heads", asdict(found), reporter)
     if curve and not found.curve:
         found = with_curve(bench or bench_of(run, sentences, how), found, reporter)
@@ -44,7 +44,7 @@ def head_importance(
 
 
 def keep(run: Run, name: str, found: dict[str, Any], reporter: Reporter) -> None:
-    """Save it in the run's folder, where that can be written to."""
+    """Save a measurement in the run's folder, if that can be written to."""
     try:
         run.save_finding(name, found)
     except RunError:
@@ -60,15 +60,15 @@ def bench_of(run: Run, sentences: int, how: How) -> Bench:
     return Bench(model, tokenizers, list(islice(pairs, sentences)), how)
 
 
-def each_head(bench: Bench, sentences: int, reporter: Reporter) -> Importance:
+def measure_heads(bench: Bench, sentences: int, reporter: Reporter) -> Importance:
     everything = heads_of(bench.model)
     found = []
     with reporter.progress("heads switched off", len(everything)) as advance:
-        whole, likely = bench.bleu(), bench.log_probability()
+        bleu, log_probability = bench.bleu(), bench.log_probability()
         for head in everything:
             found.append(bench.without(head))
             advance(1)
-    return Importance(sentences, bench.how, whole, likely, found)
+    return Importance(sentences, bench.how, bleu, log_probability, found)
 
 
 def with_curve(bench: Bench, found: Importance, reporter: Reporter) -> Importance:
@@ -89,7 +89,7 @@ def prune(
     sentences: int = 100,
     reporter: Reporter = SILENT,
 ) -> Run:
-    """Write a smaller run without the heads that are missed least; `keep` is 50% or a number."""
+    """Write a smaller run without the least important heads; `keep` is like 50% or 12."""
     old, new = Run.open(run), Run(Path(out))
     recipe, tokenizers = recipe_of(old), old.tokenizers()
     if recipe.model.kind != "transformer":
@@ -124,7 +124,7 @@ def prune(
 
 
 def number_of(keep: str, count: int, layers: int) -> int:
-    """How many heads "50%" or "12" of `count` heads are."""
+    """The number of heads that "50%" or "12" means, out of `count`."""
     text = keep.strip()
     try:
         wanted = round(float(text[:-1]) / 100 * count) if text.endswith("%") else int(text)

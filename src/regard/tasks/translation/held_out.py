@@ -1,4 +1,4 @@
-"""The sentences that training validates on, for those who look at a finished run."""
+"""The validation sentences of a finished run."""
 
 from collections.abc import Iterator
 from itertools import islice

@@ -1,4 +1,4 @@
-"""From the recipe's files to ids on disk: tokenizers learned once, pairs encoded once."""
+"""Prepares the pairs of a recipe once: learns the tokenizers, and writes the ids to the disk."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -23,7 +23,7 @@ VALID_TEXTS = 2000
 
 @dataclass(frozen=True)
 class Survey:
-    """What a first reading of the training pairs tells."""
+    """The counts from a first reading of the training pairs."""
 
     pairs: int
     words: int  # both sides
@@ -89,7 +89,7 @@ class Split:
 
 
 def learn_tokenizers(recipe: TranslationRecipe, split: Split) -> Tokenizers:
-    """From the training side only."""
+    """Learn the tokenizers from the training pairs only."""
     section = recipe.tokenizer
     if section.joint:
         texts = (text for pair in split.train() for text in (pair.source, pair.target))
@@ -104,7 +104,7 @@ def learn_tokenizers(recipe: TranslationRecipe, split: Split) -> Tokenizers:
 def encode_pairs(
     run: Run, recipe: TranslationRecipe, split: Split, tokenizers: Tokenizers
 ) -> list[FilterReport]:
-    """Both parts to ids on disk, and some validation texts beside them."""
+    """Write the ids of both sets to the disk, and some validation texts beside them."""
     folder = run.training / "data"
     limits = bounds(recipe)
     if next(split.valid(), None) is None:
@@ -130,13 +130,13 @@ def encode_pairs(
 
 
 def bounds(recipe: TranslationRecipe) -> PairSection:
-    """The data's settings, where no pair is longer than a whole batch: it would not fit one."""
+    """The data's settings, with a max_length at which a pair still fits into a batch."""
     longest = min(recipe.data.max_length, recipe.train.batch_tokens)
     return recipe.data.model_copy(update={"max_length": longest})
 
 
 def fitting(pairs: Iterable[Pair], tokenizers: Tokenizers, limits: PairSection) -> Iterator[Pair]:
-    """Those whose ids were kept: a line of a megabyte must not be translated either."""
+    """The pairs whose ids were kept: a line of a megabyte must not be translated either."""
     pair_filter = PairFilter(limits.max_length, limits.max_ratio)
     for pair in pairs:
         if not pair_filter.too_long_to_encode(pair):
@@ -149,7 +149,7 @@ def fitting(pairs: Iterable[Pair], tokenizers: Tokenizers, limits: PairSection) 
 
 
 def load_prepared(run: Run, tokenizers: Tokenizers) -> Prepared | None:
-    """What an earlier start left on disk, if it is all there and made by these tokenizers."""
+    """The data that an earlier start prepared, if it is complete and from these tokenizers."""
     folder = run.training / "data"
     names = ("train.json", "valid.json", "valid.jsonl")
     if not all((folder / name).exists() for name in names):
@@ -169,5 +169,5 @@ def read_texts(path: Path) -> list[Pair]:
         return [Pair(**json.loads(line)) for line in lines if line]
     except (OSError, ValueError, TypeError):
         raise RunError(
-            f"{path}: damaged; delete it and start the run again to encode the text anew"
+            f"{path}: damaged; delete it and start the run again to encode the text again"
         ) from None

@@ -1,4 +1,4 @@
-"""What a plan asks about pairs of sentences."""
+"""The planning functions for pairs of sentences."""
 
 from dataclasses import replace
 from itertools import islice

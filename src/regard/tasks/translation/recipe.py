@@ -71,13 +71,16 @@ class PairTokenizerSection(TokenizerSection):
 
 
 class DecodeSection(Section):
-    """How translations are searched for."""
+    """The settings of the search for translations."""
 
     beam_size: int = Field(
         default=5, ge=1, le=1000, description="Hypotheses that the search keeps alive."
     )
     length_penalty: float = Field(
-        default=1.0, ge=0, le=10, description="How much longer translations are preferred."
+        default=1.0,
+        ge=0,
+        le=10,
+        description="Scores are divided by the length to this power: more prefers longer outputs.",
     )
     max_length_ratio: float = Field(
         default=2.0,
@@ -91,12 +94,14 @@ class DecodeSection(Section):
 
 
 class TranslationRecipe(Recipe):
-    """Sentences in one language to sentences in another."""
+    """A model that translates sentences."""
 
     models: ClassVar = {"transformer": TransformerConfig, "recurrent": RecurrentConfig}
     metrics = ("loss", "bleu", "chrf")
 
-    task: Literal["translation"] = "translation"
+    task: Literal["translation"] = Field(
+        default="translation", description="What the model is for."
+    )
     data: PairSection
     tokenizer: PairTokenizerSection = PairTokenizerSection()
     model: TransformerConfig | RecurrentConfig = Field(default_factory=dict, validate_default=True)

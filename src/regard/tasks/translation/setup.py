@@ -1,4 +1,4 @@
-"""From a recipe with pairs to what training needs."""
+"""Prepares training on pairs."""
 
 from collections.abc import Generator
 from functools import partial

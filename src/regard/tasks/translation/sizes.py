@@ -1,4 +1,4 @@
-"""Sizes of a translator that follow from the number of its pairs, each with its reason."""
+"""Suggests sizes of a translator from the number of its pairs, each with its reason."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -30,15 +30,15 @@ SHAPE = ("model.encoder_layers", "model.decoder_layers", "model.d_model", "model
 def fast_layers(
     encoder_layers: int, decoder_layers: int, d_model: int, d_ff: int
 ) -> tuple[int, int]:
-    """One decoder layer, and as many encoder layers as the parameters of the others make."""
+    """One decoder layer, and encoder layers with the parameters of the other decoder layers."""
     encoder_layer = 4 * d_model**2 + 2 * d_model * d_ff
     decoder_layer = encoder_layer + 4 * d_model**2
     return encoder_layers + (decoder_layers - 1) * decoder_layer // encoder_layer, 1
 
 
 def suggest(data: Section, asked: Mapping[str, Any], preset: str) -> Suggestion:
-    """Recipe values for a [data] section. `asked` is what is asked of the model: its kind has sizes
-    of its own.
+    """Recipe values for a [data] section. `asked` are the user's settings of the model: each kind
+    has sizes of its own.
     """
     section = parse_section(TranslationRecipe, "data", data, "command line")
     found = survey(corpus(section))

@@ -1,4 +1,4 @@
-"""A translator without some of its heads, as commands name them."""
+"""Switches off heads of a translator, by the names that commands take."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

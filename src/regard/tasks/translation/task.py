@@ -116,8 +116,8 @@ def attend(folder: Path, text: str, output: str | None) -> "tuple[Translator, Ma
     translator = load(folder, "cpu")
     if not text.strip():
         raise RequestError("the text is empty; give a sentence to look at")
-    said = output or translator.translations([text], translator.search)[0][0].ids
-    return translator, translator.maps(text, said)
+    target = output or translator.translations([text], translator.search)[0][0].ids
+    return translator, translator.maps(text, target)
 
 
 def reader(run: Run, device: str) -> "Reader":
