@@ -219,7 +219,10 @@ def test_a_named_task_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 FILE_LINES, FUNCTION_LINES, PARAMETERS = 300, 60, 8
 LONG_FILES: dict[str, str] = {}
 LONG_FUNCTIONS: dict[str, str] = {}
-MANY_PARAMETERS: dict[str, str] = {}
+MANY_PARAMETERS = {
+    "regard/decode/beam.py:beam": "a search over any step, each of whose settings is a plain value",
+    "regard/decode/sample.py:collect": "the same for sampling",
+}
 
 
 def functions(path: Path) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:

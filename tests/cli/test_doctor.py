@@ -63,7 +63,7 @@ def test_a_good_machine_gets_no_advice(facts: doctor.Facts) -> None:
     [
         ({"busy_cores": 1.4}, "cores", "--set train.threads=3"),
         ({"memory_free": 10**9}, "memory", "lower train.batch_tokens"),
-        ({"ctranslate2": None}, "engine", "pip install 'regard[fast]'"),
+        ({"ctranslate2": None}, "engine", "pip install ctranslate2"),
         ({"spin_count": ""}, "waiting", "GOMP_SPINCOUNT"),
         ({"wait_policy": "active"}, "waiting", "GOMP_SPINCOUNT"),
         ({"disk_free": 10**8}, "disk", "room"),

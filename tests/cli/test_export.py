@@ -12,7 +12,7 @@ from regard.run import Run
 from regard.text.tokenizer import Tokenizer, Tokenizers
 from regard.weights import build, save_model, weights
 
-ctranslate2 = pytest.importorskip("ctranslate2", reason="needs the extra `fast`")
+ctranslate2 = pytest.importorskip("ctranslate2", reason="needs CTranslate2")
 
 
 @pytest.fixture(scope="module")

@@ -3,13 +3,17 @@
 import io
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from safetensors import SafetensorError
 
+from regard import tasks
 from regard.cli import main
 from regard.run import Run
+from regard.tasks.task import Evaluation, ScoreLine
+from regard.tasks.task import Test as Asked
 from regard.tasks.writer import Writer
 
 SMALL = [
@@ -143,6 +147,24 @@ def test_heads_are_a_translators(
     ):
         assert "a run of task language-model, not translation" in failing(command, capsys)
     assert not (tmp_path / "out").exists()
+
+
+def test_a_task_that_is_tested_without_files_searches_for_nothing(
+    run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def evaluated(run: Run, test: Asked) -> Evaluation:
+        assert test.without_search().files == ()
+        return Evaluation("a test of its own", [ScoreLine("error", 0.25)])
+
+    task = replace(tasks.get("language-model"), test_files="", evaluate=evaluated)
+    monkeypatch.setitem(tasks._loaded, "language-model", task)
+    main(["evaluate", str(run)])
+    assert capsys.readouterr().out.splitlines() == ["a test of its own", f"{'error':<17}   0.25"]
+    for flags, said in (
+        (["--beam-size", "3"], "--beam-size: for translators only; leave it out"),
+        (["--data", "a.txt"], "runs of task language-model take no files; leave --data out"),
+    ):
+        assert said in failing(["evaluate", str(run), *flags], capsys)
 
 
 def test_a_missing_tokenizer_is_called_by_its_name(

@@ -131,6 +131,7 @@ def test_every_task_can_be_planned(task: str, kind: str, outputs: str) -> None:
     recipe = parse(values, "test")
     found = planning_of(recipe).facts(recipe, None, SILENT)
     plan = make_plan(recipe, find_fleet("8xA100"), found.sizes)
+    assert planning_of(recipe).has_labels == (outputs == "labels")
     assert plan.fits
     assert plan.seconds > 0
     assert 0 < plan.tokens_per_update <= 2 * 4096

@@ -249,7 +249,7 @@ def waiting_check(facts: Facts) -> Check:
 def engine_check(facts: Facts) -> Check:
     if facts.ctranslate2:
         return Check("engine", f"CTranslate2 {facts.ctranslate2}")
-    advice = "translation is several times faster on CPUs with it: pip install 'regard[fast]'"
+    advice = "translation is several times faster on CPUs with it: pip install ctranslate2"
     return Check("engine", "CTranslate2 is not installed", advice)
 
 

@@ -84,9 +84,12 @@ def evaluate(
         "--engine": engine if engine != "auto" else None,
         "--int8": int8 or None,
     }
+    searches = task.test_files == "pairs"
     if data:
-        if task.test_files != "data":
+        if searches:
             raise RequestError(f"{run}: a translator is tested with --source and --reference")
+        if task.test_files != "data":
+            raise RequestError(f"{run}: runs of task {task.name} take no files; leave --data out")
         check_unused(given)
         if (picture or output) is not None and not task.gives_labels:
             raise RequestError(
@@ -96,10 +99,12 @@ def evaluate(
         raise RequestError("--picture shows which labels are confused; it goes with --data")
     elif task.test_files == "data":
         raise RequestError(f"{run}: a run of task {task.name}; give its test files with --data")
+    elif not searches:
+        check_unused(given)
     test = Test(
         files=data or tuple(file for file in (source, reference) if file is not None),
         bootstrap=bootstrap,
-        search=None if data else options(beam_size, length_penalty, engine, int8, heads),
+        search=options(beam_size, length_penalty, engine, int8, heads) if searches else None,
         reporter=SCREEN,
     )
     found = task.evaluate(opened, test)
@@ -111,7 +116,7 @@ def check_unused(given: Mapping[str, object]) -> None:
     from regard.errors import RequestError
 
     if named := [name for name, value in given.items() if value is not None]:
-        raise RequestError(f"{named[0]}: for translators only; leave it out with --data")
+        raise RequestError(f"{named[0]}: for translators only; leave it out")
 
 
 def options(
