@@ -159,7 +159,9 @@ def load_model(run: Run) -> nn.Module:
     try:
         tensors = kept(without_memory(recipe, sizes)).values()
         expected = sum(each.numel() * each.element_size() for each in tensors)
-    except (ValueError, KeyError, RuntimeError, OverflowError) as error:
+    except KeyError as error:
+        raise RunError(f"{path}: damaged (its metadata has no size {error})") from None
+    except (ValueError, RuntimeError, OverflowError) as error:
         raise RunError(f"{run.recipe_path}: no such model can be built ({error})") from None
     found = path.stat().st_size
     # Sizes are compared before memory is allocated: a recipe may claim any size.

@@ -7,6 +7,7 @@ from typing import Any
 from torch import Tensor
 
 from regard import tasks
+from regard.errors import RecipeError
 from regard.evaluate.metrics import LOSS, Metric
 from regard.evaluate.validation import Validation, validate
 from regard.recipe import Recipe
@@ -53,8 +54,11 @@ class Judge:
 
     def metric(self) -> Metric:
         """The metric that decides, as the recipe names it."""
-        known = (LOSS, *tasks.get(self.recipe.task).metrics)
-        return next(each for each in known if each.name == self.recipe.train.metric)
+        name, task = self.recipe.train.metric, tasks.get(self.recipe.task)
+        for each in (LOSS, *task.metrics):
+            if each.name == name:
+                return each
+        raise RecipeError(f"train.metric = {name!r}: task {task.name} has no such metric")
 
 
 def better(new: Validation, old: Validation | None, metric: Metric) -> bool:
