@@ -273,6 +273,13 @@ def test_nothing_below_the_tensors_loads_torch(module: str) -> None:
     assert run_python(text).strip() == "False"
 
 
+def test_what_answers_does_not_load_what_only_some_trainings_need() -> None:
+    """Sharding takes seconds to load, and so does the compiler."""
+    slow = "{'torch.distributed.fsdp', 'torch._dynamo', 'sympy'} & set(sys.modules)"
+    text = f"import sys, regard.tasks.tagging, regard.training.run; print({slow} or 'light')"
+    assert run_python(text).strip() == "light"
+
+
 def test_no_module_needs_itself_to_load() -> None:
     modules = {module_of(path): path for path in FILES}
     needs: dict[str, set[str]] = {}

@@ -347,7 +347,9 @@ def test_where_it_cannot_be_used(copy: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert isinstance(Translator.load(copy, "cpu", "auto").engine, CTranslate2)
     monkeypatch.setitem(sys.modules, "ctranslate2", None)
     assert isinstance(Translator.load(copy, "cpu", "auto").engine, Native)
-    with pytest.raises(RequestError, match=r"cannot be loaded .* install it with `pip install ctranslate2`"):
+    with pytest.raises(
+        RequestError, match=r"cannot be loaded .* install it with `pip install ctranslate2`"
+    ):
         Translator.load(copy, "cpu", "ctranslate2")
 
 

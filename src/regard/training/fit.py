@@ -5,12 +5,12 @@ import math
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.distributed.fsdp import FSDPModule
 
 from regard.data.batches import Indices
 from regard.errors import RunError
 from regard.machine import memory
 from regard.training.loop import Objective, TrainingData
+from regard.training.parallel import is_sharded
 
 # The share of the free memory that training may take; other programs need some, too.
 SHARE = 0.8
@@ -28,7 +28,7 @@ def slices_that_fit(model: nn.Module, objective: Objective, data: TrainingData) 
     if free is None:
         return 1
     room = SHARE * free / (data.team.local_size if device.type == "cpu" else 1)
-    shards = data.team.size if isinstance(model, FSDPModule) else 1
+    shards = data.team.size if is_sharded(model) else 1
     room -= BYTES_PER_PARAMETER * sum(p.numel() for p in model.parameters()) / shards
     if room <= 0:
         raise RunError(
