@@ -9,19 +9,9 @@ from typing import Any
 
 import pytest
 import torch
+import transformers
 from torch import Tensor
 from torch.testing import assert_close
-from transformers import (
-    BertConfig,
-    BertForMaskedLM,
-    BertModel,
-    GPT2Config,
-    GPT2LMHeadModel,
-    MarianConfig,
-    MarianMTModel,
-    PegasusConfig,
-    PegasusForConditionalGeneration,
-)
 
 from regard.data.batch import batch_pairs
 from regard.engines import settings
@@ -71,10 +61,10 @@ def ids(*shape: int) -> Tensor:
 @pytest.mark.parametrize(
     ("family", "norm", "tied"),
     [
-        ((MarianMTModel, MarianConfig), "post", "all"),
-        ((MarianMTModel, MarianConfig), "post", "output"),
-        ((MarianMTModel, MarianConfig), "post", "none"),
-        ((PegasusForConditionalGeneration, PegasusConfig), "pre", "all"),
+        (("MarianMTModel", "MarianConfig"), "post", "all"),
+        (("MarianMTModel", "MarianConfig"), "post", "output"),
+        (("MarianMTModel", "MarianConfig"), "post", "none"),
+        (("PegasusForConditionalGeneration", "PegasusConfig"), "pre", "all"),
     ],
 )
 @pytest.mark.parametrize(
@@ -84,7 +74,7 @@ def ids(*shape: int) -> Tensor:
 def test_marian_and_pegasus_give_the_outputs_of_the_transformer(
     family: Any, norm: str, tied: str, activation: str, bias: bool
 ) -> None:
-    their_model, their_config = family
+    their_model, their_config = (getattr(transformers, name) for name in family)
     config = transformer.TransformerConfig.model_validate(
         {
             **SIZES,
@@ -128,7 +118,7 @@ def test_gpt2_gives_the_outputs_of_gpt(tied: bool, activation: str) -> None:
     )
     ours = randomised(gpt.GPT(config, VOCABULARY))
     values = settings.gpt2(config, VOCABULARY, Specials())
-    theirs = loaded(GPT2LMHeadModel(GPT2Config(**values)), config, ours)
+    theirs = loaded(transformers.GPT2LMHeadModel(transformers.GPT2Config(**values)), config, ours)
     assert_close(ours(ids(3, 16)), theirs(ids(3, 16)).logits, rtol=0, atol=1e-4)
     assert_comes_back(config, ours)
     read = settings.from_gpt2(Settings(theirs.config.to_dict(), Path("config.json")))
@@ -143,7 +133,7 @@ def test_their_bert_gives_the_outputs_of_ours(activation: str) -> None:
     )
     ours = randomised(bert.Bert(config, VOCABULARY))
     values = settings.bert(config, VOCABULARY, Specials())
-    theirs = loaded(BertForMaskedLM(BertConfig(**values)), config, ours)
+    theirs = loaded(transformers.BertForMaskedLM(transformers.BertConfig(**values)), config, ours)
     tokens, segments = ids(3, 12), (ids(3, 12) > 15).long()
     mask = torch.arange(12) < torch.tensor([[12], [4], [7]])
     logits = theirs(input_ids=tokens, attention_mask=mask, token_type_ids=segments).logits
@@ -159,7 +149,8 @@ def test_their_bert_gives_the_outputs_of_ours(activation: str) -> None:
 def test_the_pooler_of_their_bert_gives_the_outputs_of_ours() -> None:
     config = bert.BertConfig(**SIZES, num_layers=2, masked_head=False, pooler=True)
     ours = randomised(bert.Bert(config, VOCABULARY))
-    theirs = BertModel(BertConfig(**settings.bert(config, VOCABULARY, Specials())))
+    values = settings.bert(config, VOCABULARY, Specials())
+    theirs = transformers.BertModel(transformers.BertConfig(**values))
     tensors = to_theirs(config, dict(ours.named_parameters()))
     theirs.load_state_dict({n.removeprefix("bert."): each for n, each in tensors.items()})
     tokens, mask = ids(2, 9), torch.ones(2, 9, dtype=torch.bool)

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 import torch
+import transformers
 from torch import Tensor
 from torch.testing import assert_close
-from transformers import MarianConfig, MarianMTModel
 
 from regard.data.batch import batch_pairs, batch_sources
 from regard.decode.sample import collect
@@ -29,10 +29,10 @@ def marian_tensors(model: Transformer) -> dict[str, Tensor]:
     return to_theirs(model.config, dict(model.named_parameters()))
 
 
-def copied(model: Transformer) -> MarianMTModel:
+def copied(model: Transformer) -> "transformers.MarianMTModel":
     vocabulary = model.output.out_features
     values = settings.marian(model.config, vocabulary, vocabulary, Specials())
-    theirs = MarianMTModel(MarianConfig(**{**values, "dropout": 0.0}))
+    theirs = transformers.MarianMTModel(transformers.MarianConfig(**{**values, "dropout": 0.0}))
     theirs = theirs.to(model.output.weight.dtype)
     assert model.positions is not None
     named = {name: each for name, each in theirs.named_parameters() if each.requires_grad}

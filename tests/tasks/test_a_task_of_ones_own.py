@@ -5,6 +5,7 @@ The file is digit_sum.py beside this one; docs/write-a-task.md explains it.
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -37,7 +38,7 @@ threads = 1
 """
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="module")
 def known() -> Iterator[None]:
     tasks.add(digit_sum.TASK)
     yield
@@ -52,9 +53,17 @@ def recipe_path(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("digits")
+    (folder / "digits.toml").write_text(RECIPE)
+    regard.train(regard.read_recipe(folder / "digits.toml"), folder / "run")
+    return folder / "run"
+
+
 @pytest.fixture
-def run(recipe_path: Path, tmp_path: Path) -> Run:
-    return regard.train(regard.read_recipe(recipe_path), tmp_path / "run")
+def run(trained: Path, tmp_path: Path) -> Run:
+    return Run(Path(shutil.copytree(trained, tmp_path / "run")))
 
 
 def test_the_task_is_one_file_of_at_most_a_hundred_lines() -> None:
