@@ -84,3 +84,11 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no data sets in {folder}; set REGARD_DATA to the folder that holds them")
     return folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def short_measurements() -> Iterator[None]:
+    """Trainings of tests measure the speed of products as all do, but not for as long."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("regard.machine.devices.MEASURED_SECONDS", 0.01)
+        yield

@@ -11,6 +11,8 @@ import torch
 from regard.errors import RecipeError, RequestError
 
 CPU = torch.device("cpu")
+# How long products are measured before a training.
+MEASURED_SECONDS = 0.3
 
 BFLOAT16_TRIAL = """
 import torch
@@ -71,12 +73,13 @@ def gemm_rate(
     device: torch.device = CPU,
     dtype: torch.dtype = torch.float32,
     threads: int = 0,
-    seconds: float = 0.3,
+    seconds: float | None = None,
 ) -> float:
     """FLOP/s of a feed-forward layer's product, the best of several within `seconds`.
 
     The products of a model reach at most this speed here. 0 threads leaves torch's number.
     """
+    seconds = MEASURED_SECONDS if seconds is None else seconds
     before = torch.get_num_threads()
     if threads:
         torch.set_num_threads(threads)
