@@ -3,6 +3,9 @@ BIN := .venv/bin
 # Without compiling: most of what is installed is never imported, and the rest compiles itself once.
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --no-compile $(if $(V),,--quiet) -c constraints.txt
 
+# Long files first, so that no core waits for one at the end.
+LONG_FIRST := tests/training tests/studio tests/tasks tests/engines tests/cli
+
 .PHONY: help demo test bench install format
 .DEFAULT_GOAL := help
 
@@ -19,7 +22,7 @@ test: .venv/.installed-dev  ## check format, lint and types, then run the defaul
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	@$(BIN)/python tests/studio/browser.py
-	$(BIN)/python -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder tests/training tests
+	$(BIN)/python -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder $(LONG_FIRST) tests
 
 bench: .venv/.installed-dev  ## measure regard beside other libraries, about an hour (docs/benchmarks.md)
 	$(BIN)/python -m benchmarks --busy tiny --out docs/benchmarks.md
