@@ -20,7 +20,7 @@ from regard.tasks import label_sizes, labels
 from regard.tasks.attender import attend_labeller
 from regard.tasks.embedder import labelling_reader
 from regard.tasks.labelling import TEXTS_AT_ONCE, Labelling, label_evaluation, with_unknown
-from regard.tasks.task import DataFlags, Evaluation, Section, Task, Test, TextQuestion
+from regard.tasks.task import Evaluation, Section, Task, Test, TextQuestion
 
 UNITS = labels.Units(read_texts, whole_text=True, name="texts")
 
@@ -106,10 +106,6 @@ def look(classifier: Classifier, asked: TextQuestion) -> Section:
     return {"pieces": pieces, "labels": found.probabilities}
 
 
-def data_section(flags: DataFlags) -> tuple[Section, str]:
-    return flags.files(), "classification"
-
-
 TASK = Task(
     name="classification",
     recipe=ClassificationRecipe,
@@ -125,7 +121,6 @@ TASK = Task(
         'regard classify {run} "…"',
         "regard evaluate {run} --data test.tsv",
     ),
-    data_section=data_section,
     suggest=partial(label_sizes.suggest, UNITS, ClassificationRecipe),
     planning=label_sizes.planning(UNITS),
     look=look,

@@ -37,7 +37,6 @@ from regard.tasks.sections import (
 )
 from regard.tasks.suggestions import LENGTH, PIECES, paces, window
 from regard.tasks.task import (
-    DataFlags,
     Description,
     Evaluation,
     Reason,
@@ -264,10 +263,6 @@ def recurrent_sizes(layers: int, d_model: int, dropout: float) -> tuple[Section,
     return model, rates, f"{shape} of width {d_model} that see{'s' * (layers == 1)}"
 
 
-def data_section(flags: DataFlags) -> tuple[Section, str]:
-    return flags.files(), "language-model"
-
-
 TASK = Task(
     name="language-model",
     recipe=LanguageModelRecipe,
@@ -279,7 +274,6 @@ TASK = Task(
     metrics=(PERPLEXITY, BITS_PER_CHARACTER),
     describe=describe,
     commands=commands,
-    data_section=data_section,
     suggest=suggest,
     planning=TaskPlanning(
         facts=text_facts(

@@ -41,7 +41,6 @@ from regard.tasks.sections import (
 )
 from regard.tasks.suggestions import PIECES
 from regard.tasks.task import (
-    DataFlags,
     Description,
     Evaluation,
     Reason,
@@ -212,10 +211,6 @@ def suggest(data: Section, asked: Mapping[str, Any], preset: str) -> Suggestion:
     return Suggestion(values, reasons)
 
 
-def data_section(flags: DataFlags) -> tuple[Section, str]:
-    return flags.files(), "masked-language-model"
-
-
 TASK = Task(
     name="masked-language-model",
     recipe=MaskedLanguageModelRecipe,
@@ -231,7 +226,6 @@ TASK = Task(
         "regard embed {run} < text.txt",
         "regard evaluate {run} --data test.txt",
     ),
-    data_section=data_section,
     suggest=suggest,
     planning=TaskPlanning(
         facts=text_facts(

@@ -20,7 +20,7 @@ from regard.tasks import label_sizes, labels
 from regard.tasks.attender import attend_labeller
 from regard.tasks.embedder import labelling_reader
 from regard.tasks.labelling import TEXTS_AT_ONCE, Labelling, label_evaluation, with_unknown
-from regard.tasks.task import DataFlags, Evaluation, Section, Task, Test, TextQuestion
+from regard.tasks.task import Evaluation, Section, Task, Test, TextQuestion
 
 UNITS = labels.Units(read_tagged, whole_text=False, name="sentences")
 
@@ -117,10 +117,6 @@ def look(tagger: Tagger, asked: TextQuestion) -> Section:
     return {"pieces": pieces, "tags": [asdict(each) for each in found]}
 
 
-def data_section(flags: DataFlags) -> tuple[Section, str]:
-    return flags.files(), "tagging"
-
-
 TASK = Task(
     name="tagging",
     recipe=TaggingRecipe,
@@ -133,7 +129,6 @@ TASK = Task(
     metrics=(ACCURACY, SPAN_F1),
     describe=partial(labels.described, "A tagger of words", ("sentence", "tags", "true tags")),
     commands=lambda recipe: ('regard tag {run} "…"', "regard evaluate {run} --data test.conllu"),
-    data_section=data_section,
     suggest=partial(label_sizes.suggest, UNITS, TaggingRecipe),
     planning=label_sizes.planning(UNITS),
     look=look,
