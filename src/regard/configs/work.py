@@ -6,7 +6,7 @@ docs/scale.md says what the formulas of the configs were checked against. d is d
 from typing import NamedTuple, Protocol
 
 # Pieces of a sentence, its end included, where the data is not available.
-SENTENCE = 30.0
+SENTENCE = 30
 
 
 class Work(NamedTuple):

@@ -10,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from regard import tasks
 from regard.configs.transformer import TransformerConfig
 from regard.engines.ctranslate2 import FACTS, LAYOUT, fingerprint
 from regard.errors import RequestError, RunError
@@ -29,7 +30,8 @@ def convert(folder: Path, path: Path, int8: bool = False) -> None:
     from regard.engines.specification import check, specification
 
     run = Run.open(folder)
-    recipe: Any = run.recipe()
+    translating = [name for name, entry in tasks.TASKS.items() if "translations" in entry.serves]
+    recipe: Any = run.recipe_for(*translating)
     if not isinstance(recipe.model, TransformerConfig):
         raise RequestError(
             f'{folder}: CTranslate2 runs no model of kind "{recipe.model.kind}", '
