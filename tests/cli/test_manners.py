@@ -159,7 +159,7 @@ def test_a_task_that_is_tested_without_files_searches_for_nothing(
     task = replace(tasks.get("language-model"), test_files="", evaluate=evaluated)
     monkeypatch.setitem(tasks._loaded, "language-model", task)
     main(["evaluate", str(run)])
-    assert capsys.readouterr().out.splitlines() == ["a test of its own", f"{'error':<17}   0.25"]
+    assert capsys.readouterr().out.splitlines() == ["a test of its own", f"{'error':<19}   0.25"]
     for flags, said in (
         (["--beam-size", "3"], "--beam-size: for translators only; leave it out"),
         (["--data", "a.txt"], "runs of task language-model take no files; leave --data out"),
