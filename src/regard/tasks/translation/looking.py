@@ -2,6 +2,7 @@
 some of its heads. PyTorch is loaded where it is needed.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -45,7 +46,7 @@ class Alignment:
         return [(int(np.argmax(row)), target) for target, row in rows if any(row)]
 
 
-class LooksInside:
+class LooksInside(ABC):
     """What a translator shows of itself."""
 
     engine: Engine
@@ -55,11 +56,12 @@ class LooksInside:
     folder: Path | None
 
     @property
+    @abstractmethod
     def model(self) -> "Model":
-        raise NotImplementedError
+        """The model in PyTorch, loaded when it is first looked into."""
 
     def _ids(self, source: str, output: str | Sequence[int]) -> tuple[list[int], list[int]]:
-        """Both sides without END. An output is exact by its ids: its text may be spelled anew."""
+        """Both sides without END. An output is exact by its ids; its text can be cut differently."""
         ids = self.tokenizers.target.encode(output) if isinstance(output, str) else [*output]
         return self.tokenizers.source.encode(source)[: self.limit], ids
 
