@@ -61,7 +61,7 @@ class LooksInside(ABC):
         """The model in PyTorch, loaded when it is first looked into."""
 
     def _ids(self, source: str, output: str | Sequence[int]) -> tuple[list[int], list[int]]:
-        """Both sides without END. An output is exact by its ids; its text can be cut differently."""
+        """Both sides without END. Ids give an output exactly; its text may be cut differently."""
         ids = self.tokenizers.target.encode(output) if isinstance(output, str) else [*output]
         return self.tokenizers.source.encode(source)[: self.limit], ids
 
