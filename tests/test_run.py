@@ -639,7 +639,7 @@ def test_forgetting_keeps_folders_that_hold_more(tmp_path: Path) -> None:
     made = run.missing_folders()
     with run.lock():
         (tmp_path / "run" / "notes.txt").write_text("mine")
-        run.forget(run.files(), made)
+        run.forget(set(), made)
     assert [path.name for path in run.folder.iterdir()] == ["notes.txt"]
 
 

@@ -229,10 +229,12 @@ class Run:
         return [path for path in (self.folder, *self.folder.parents) if not os.path.exists(path)]
 
     def forget(self, before: set[Path], made: Iterable[Path] = ()) -> None:
-        """Remove what a start has made before anything was learned: files that were not there
-        `before`, encoded data, and the folders that it `made`. The caller holds the lock.
+        """Remove what a start has made before anything was learned: recipe, labels and tokenizers
+        that were not there `before`, encoded data, and the folders that it `made`. Other files are
+        somebody's own. The caller holds the lock.
         """
-        for path in self.files() - before:
+        own = {self.recipe_path, self.labels_path, *self.folder.glob("*tokenizer.json")}
+        for path in own - before:
             path.unlink(missing_ok=True)
         shutil.rmtree(self.training / "data", ignore_errors=True)
         # The lock last: from here on, another process may start.
