@@ -28,7 +28,7 @@ ORDER = [
     *("errors", "reporter", "tasks", "layers", "configs", "text", "files", "machine", "data"),
     *("decode", "objectives", "models", "recipe_format", "recipe_errors", "recipe"),
     *("recipe_settings", "run", "weights", "evaluate", "inspect", "engines", "planning"),
-    *("training", "tasks.", "compare", "api", "studio", "serve", "cli", "__main__"),
+    *("training", "tasks.", "start", "compare", "api", "studio", "serve", "cli", "__main__"),
 ]
 # Rooms that are handed models, and may only name their types.
 HANDED_MODELS = {"evaluate", "inspect", "engines"}

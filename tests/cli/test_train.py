@@ -9,6 +9,7 @@ from regard.cli.train import choose
 from regard.errors import RecipeError, RunError
 from regard.recipe import Recipe
 from regard.run import Run
+from regard.start import DataOptions, Start
 
 FILES = {
     "translation": {"pairs": (Path("a.en"), Path("a.de"))},
@@ -29,9 +30,17 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def chosen(task: str, *settings: str) -> Recipe:
+def started(task: str, *settings: str) -> Start:
     asked = task if task.startswith("masked") else None
-    return choose(None, FILES[task], asked, Path("run"), settings)[0]
+    return choose(None, FILES[task], DataOptions(asked, Path("run"), settings=settings))
+
+
+def chosen(task: str, *settings: str) -> Recipe:
+    return started(task, *settings).recipe
+
+
+def reasons(task: str, *settings: str) -> str:
+    return "\n".join(started(task, *settings).reasons)
 
 
 def test_another_task_in_the_folder_is_refused() -> None:
@@ -91,13 +100,12 @@ def test_a_small_kind_trains(capsys: pytest.CaptureFixture[str]) -> None:
     assert "passes over the text" not in said, "as is the number of updates"
 
 
-def test_what_is_told_of_the_sizes_is_true(capsys: pytest.CaptureFixture[str]) -> None:
-    chosen("language-model", "model.kind=recurrent", "data.context=32")
-    assert "an LSTM of width 256 that sees 32 tokens at a time" in capsys.readouterr().err
-    chosen("classification", "model.kind=bert", "model.dropout=0.1")
-    assert "dropout" not in capsys.readouterr().err
-    chosen("translation", "model.kind=recurrent")
-    assert "1 + 1 LSTM layers of width 256" in capsys.readouterr().err
+def test_reasons_for_sizes_are_true() -> None:
+    said = reasons("language-model", "model.kind=recurrent", "data.context=32")
+    assert "an LSTM of width 256 that sees 32 tokens at a time" in said
+    assert "dropout" not in reasons("classification", "model.kind=bert", "model.dropout=0.1")
+    said = reasons("translation", "model.kind=recurrent")
+    assert "1 + 1 LSTM layers of width 256" in said
 
 
 @pytest.mark.parametrize("task", ["language-model", "masked-language-model"])
@@ -117,8 +125,12 @@ def test_positions_follow_the_longest_text() -> None:
 def test_flags_of_pairs_are_refused_elsewhere() -> None:
     flags = {"text": (Path("a.txt"),), "languages": ("en", "de")}
     with pytest.raises(RecipeError, match="--languages en de: belongs to --pairs"):
-        choose(None, flags, None, None, ())
+        choose(None, flags, DataOptions())
     with pytest.raises(RecipeError, match="--preset fast: belongs to --pairs"):
-        choose(None, FILES["tagging"], None, None, (), "fast")
+        choose(None, FILES["tagging"], DataOptions(preset="fast"))
     with pytest.raises(RecipeError, match="--preset fast: is for Transformers"):
-        choose(None, FILES["translation"], None, None, ("model.kind=recurrent",), "fast")
+        choose(
+            None,
+            FILES["translation"],
+            DataOptions(preset="fast", settings=("model.kind=recurrent",)),
+        )

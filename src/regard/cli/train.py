@@ -10,8 +10,7 @@ from cyclopts import Parameter
 from regard import tasks
 
 if TYPE_CHECKING:
-    from regard.recipe import Recipe
-    from regard.tasks.task import DataFlags
+    from regard.start import DataOptions, Start
 
 Files = tuple[Path, ...]
 
@@ -75,7 +74,8 @@ def train(
     settings
         A setting of the recipe, like train.steps=2000. Repeat it for more settings.
     """
-    from regard.cli.display import show_training
+    from regard.cli.display import say, show_training
+    from regard.start import DataOptions
     from regard.training.run import training_run
 
     if from_run is not None:
@@ -83,21 +83,17 @@ def train(
     if processes is not None:
         settings = (*settings, f"train.processes={processes}")
     given: Any = data
-    chosen, out = choose(recipe, vars(given) if given else {}, task, out, settings, preset)
-    show_training(training_run(chosen, out), out)
+    options = DataOptions(task, out, preset, settings)
+    start = choose(recipe, vars(given) if given else {}, options)
+    for reason in start.reasons:
+        say(f"  {reason}")
+    show_training(training_run(start.recipe, start.out), start.out)
 
 
-def choose(
-    path: Path | None,
-    given: Mapping[str, Any],
-    task: str | None,
-    out: Path | None,
-    settings: tuple[str, ...],
-    preset: str | None = None,
-) -> tuple["Recipe", Path]:
+def choose(path: Path | None, given: Mapping[str, Any], options: "DataOptions") -> "Start":
     """The recipe and the folder that the command line asks for."""
     from regard.errors import RecipeError
-    from regard.recipe import override, read
+    from regard.start import from_data, from_recipe
     from regard.tasks.task import DataFlags
 
     valid, languages = given.get("valid", ()), given.get("languages")
@@ -110,91 +106,11 @@ def choose(
             f"give either a recipe file or {', '.join(known[:-1])} or {known[-1]}; "
             "see `regard train --help`"
         )
-    if path is not None:
-        if valid or languages or task or preset:
-            raise RecipeError(
-                "--valid, --languages, --task and --preset belong to data on the command line; "
-                "with a recipe, use --set data.valid=…"
-            )
-        return read(path, settings), out or Path("runs", path.stem)
-    entry = task_for(flags[0], task or override({}, settings).get("task"))
-    refuse_unused(entry, {"preset": preset, "languages": " ".join(languages or ())})
-    data, name = section_of(entry, DataFlags(given[flags[0]], valid, languages))
-    out = out or Path("runs", name)
-    if (out / "recipe.toml").exists():
-        return started(entry.name, data, out, settings), out
-    return suggested(entry.name, data, settings, preset), out
-
-
-def task_for(flag: str, asked: str | None) -> tasks.Entry:
-    """The task that learns from such data: the first in the list, or the one that is asked for."""
-    from regard.errors import RecipeError
-
-    fitting = [entry for entry in tasks.TASKS.values() if entry.flag == flag]
-    if asked is None:
-        return fitting[0]
-    found = next((entry for entry in fitting if entry.name == asked), None)
-    if found is None:
-        raise RecipeError(f"--task {asked}: does not fit the data, which is for {fitting[0].name}")
-    return found
-
-
-def refuse_unused(entry: tasks.Entry, options: Mapping[str, str | None]) -> None:
-    from regard.errors import RecipeError
-
-    for name, value in options.items():
-        if value and name not in entry.options:
-            flag = next(each.flag for each in tasks.TASKS.values() if name in each.options)
-            raise RecipeError(
-                f"--{name} {value}: belongs to --{flag}; leave it out for {entry.name}"
-            )
-
-
-def section_of(entry: tasks.Entry, flags: "DataFlags") -> tuple[dict[str, Any], str]:
-    """The [data] section, and a name for the run."""
-    make = tasks.get(entry.name).data_section
-    return (flags.files(), entry.name) if make is None else make(flags)
-
-
-def started(task: str, data: dict[str, Any], out: Path, settings: tuple[str, ...]) -> "Recipe":
-    """The recipe of the run in the folder: its sizes were chosen when it started, and only what the
-    person types may differ.
-    """
-    from regard.errors import RunError
-    from regard.recipe import override, parse
-    from regard.run import Run
-
-    recipe = Run(out).recipe()
-    if recipe.task != task:
-        raise RunError(f"{out}: holds a run for {recipe.task}, not {task}; choose another --out")
-    values = recipe.model_dump(mode="json", exclude_none=True)
-    values["data"] |= {**data, "folder": "."}
-    return parse(override(values, settings), "command line")
-
-
-def suggested(
-    name: str, data: dict[str, Any], settings: tuple[str, ...], preset: str | None
-) -> "Recipe":
-    from regard.cli.display import say
-    from regard.errors import RecipeError
-    from regard.recipe import override, parse
-    from regard.tasks.suggestions import still_true, suggest_from
-
-    task = tasks.get(name)
-    # What is asked for may change how the data is read, and which sizes fit.
-    asked = override({"data": data, "model": {}, "train": {}}, settings)
-    for section, values in asked.items():
-        if section in ("data", "model", "train") and not isinstance(values, dict):
-            raise RecipeError(
-                f"--set {section}={values}: {section} is a section; name one of its keys as well"
-            )
-    if from_run := asked["train"].get("from_run"):
-        if preset:
-            raise RecipeError(f"--preset {preset}: --from takes the run's own shape; leave one out")
-        found = suggest_from(task, from_run, asked["data"])
-    else:
-        found = task.suggest(asked["data"], asked["model"], preset or "standard")
-    recipe = parse(override({"task": name, **found.values}, settings), "command line")
-    for reason in still_true(found.reasons, override({}, settings)):
-        say(f"  {reason}")
-    return recipe
+    if path is None:
+        return from_data(flags[0], DataFlags(given[flags[0]], valid, languages), options)
+    if valid or languages or options.task or options.preset:
+        raise RecipeError(
+            "--valid, --languages, --task and --preset belong to data on the command line; "
+            "with a recipe, use --set data.valid=…"
+        )
+    return from_recipe(path, options.out, options.settings)

@@ -10,6 +10,7 @@ from regard.data.corpus import language_codes, read_pairs
 from regard.errors import RequestError
 from regard.serve.http.refusal import Refusal
 from regard.serve.translation.memory import TranslationMemory
+from regard.start import DataOptions
 
 
 def test_suggestions_are_pairs_to_train_on(tmp_path: Path) -> None:
@@ -20,8 +21,8 @@ def test_suggestions_are_pairs_to_train_on(tmp_path: Path) -> None:
     path = tmp_path / "suggestions.en-de.jsonl"
     assert [pair.target for pair in read_pairs([path])] == ["Zeile", "Hund", "Katze"]
     assert language_codes([path]) == ("en", "de")
-    recipe, _ = choose(None, {"pairs": (path,)}, None, tmp_path / "run", ())
-    assert recipe.data.languages == ("en", "de")
+    start = choose(None, {"pairs": (path,)}, DataOptions(out=tmp_path / "run"))
+    assert start.recipe.data.languages == ("en", "de")
     again = TranslationMemory(tmp_path, 10_000)
     assert again.find("en", "de", "cat") == memory.find("en", "de", "cat") == "Katze"
     assert again.find("de", "en", "cat") is None

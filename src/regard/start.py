@@ -1,0 +1,112 @@
+"""Chooses the recipe and the folder of a training: from a recipe file, or from data."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from regard import tasks
+from regard.errors import RecipeError, RunError
+from regard.recipe import Recipe, override, parse, read
+from regard.run import Run
+from regard.tasks.suggestions import still_true, suggest_from
+from regard.tasks.task import DataFlags
+
+
+@dataclass(frozen=True)
+class Start:
+    """A recipe, the folder to train it in, and the reasons for sizes that were chosen for it."""
+
+    recipe: Recipe
+    out: Path
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class DataOptions:
+    """What goes with data where there is no recipe; `settings` are like train.steps=2000."""
+
+    task: str | None = None
+    out: Path | None = None
+    preset: str | None = None
+    settings: tuple[str, ...] = ()
+
+
+def from_recipe(path: Path, out: Path | None = None, settings: tuple[str, ...] = ()) -> Start:
+    return Start(read(path, settings), out or Path("runs", path.stem))
+
+
+def from_data(flag: str, data: DataFlags, options: DataOptions) -> Start:
+    """The recipe for data that is given as `--flag`: the started run's own, or one with sizes that
+    fit the data.
+    """
+    settings = options.settings
+    entry = task_for(flag, options.task or override({}, settings).get("task"))
+    asked = {"preset": options.preset, "languages": " ".join(data.languages or ())}
+    refuse_unused(entry, asked)
+    section, name = section_of(entry, data)
+    out = options.out or Path("runs", name)
+    if (out / "recipe.toml").exists():
+        return Start(started(entry.name, section, out, settings), out)
+    recipe, reasons = suggested(entry.name, section, settings, options.preset)
+    return Start(recipe, out, tuple(reasons))
+
+
+def task_for(flag: str, asked: str | None) -> tasks.Entry:
+    """The task that learns from such data: the first in the list, or the one that is asked for."""
+    fitting = [entry for entry in tasks.TASKS.values() if entry.flag == flag]
+    if asked is None:
+        return fitting[0]
+    found = next((entry for entry in fitting if entry.name == asked), None)
+    if found is None:
+        raise RecipeError(f"--task {asked}: does not fit the data, which is for {fitting[0].name}")
+    return found
+
+
+def refuse_unused(entry: tasks.Entry, options: Mapping[str, str | None]) -> None:
+    for name, value in options.items():
+        if value and name not in entry.options:
+            flag = next(each.flag for each in tasks.TASKS.values() if name in each.options)
+            raise RecipeError(
+                f"--{name} {value}: belongs to --{flag}; leave it out for {entry.name}"
+            )
+
+
+def section_of(entry: tasks.Entry, flags: DataFlags) -> tuple[dict[str, Any], str]:
+    """The [data] section, and a name for the run."""
+    make = tasks.get(entry.name).data_section
+    return (flags.files(), entry.name) if make is None else make(flags)
+
+
+def started(task: str, data: dict[str, Any], out: Path, settings: tuple[str, ...]) -> Recipe:
+    """The recipe of the run in the folder: its sizes were chosen when it started, and only what the
+    person types may differ.
+    """
+    recipe = Run(out).recipe()
+    if recipe.task != task:
+        raise RunError(f"{out}: holds a run for {recipe.task}, not {task}; choose another --out")
+    values = recipe.model_dump(mode="json", exclude_none=True)
+    values["data"] |= {**data, "folder": "."}
+    return parse(override(values, settings), "command line")
+
+
+def suggested(
+    name: str, data: dict[str, Any], settings: tuple[str, ...], preset: str | None
+) -> tuple[Recipe, list[str]]:
+    """A recipe with sizes that fit the data, and the reasons for them."""
+    task = tasks.get(name)
+    # What is asked for may change how the data is read, and which sizes fit.
+    asked = override({"data": data, "model": {}, "train": {}}, settings)
+    for section, values in asked.items():
+        if section in ("data", "model", "train") and not isinstance(values, dict):
+            raise RecipeError(
+                f"--set {section}={values}: {section} is a section; name one of its keys as well"
+            )
+    if from_run := asked["train"].get("from_run"):
+        if preset:
+            raise RecipeError(f"--preset {preset}: --from takes the run's own shape; leave one out")
+        found = suggest_from(task, from_run, asked["data"])
+    else:
+        found = task.suggest(asked["data"], asked["model"], preset or "standard")
+    recipe = parse(override({"task": name, **found.values}, settings), "command line")
+    return recipe, still_true(found.reasons, override({}, settings))
