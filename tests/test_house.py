@@ -263,8 +263,19 @@ LIGHT = [
     *("recipe_settings", "run", "machine.cores", "machine.memory", "decode.search"),
     *("decode.hypothesis", "configs.transformer", "configs.recurrent", "configs.gpt"),
     *("configs.bert", "engines", "engines.ctranslate2", "engines.conversion", "serve.server"),
-    *("tasks.translation.task", "tasks.translation.translator", "cli"),
+    *("tasks.translation.task", "tasks.translation.translator", "tasks.language_model"),
+    *("tasks.masked_language_model", "tasks.classification", "tasks.tagging"),
+    *("start", "training.events", "training.card", "compare.experiment", "cli"),
 ]
+
+
+TASKS = {
+    "translation": ("pairs", "a.tsv", "one two\tun deux\n"),
+    "language-model": ("text", "a.txt", "one two three\n"),
+    "masked-language-model": ("text", "a.txt", "one two three\n"),
+    "classification": ("labelled", "a.tsv", "good\tone two\nbad\tthree four\n"),
+    "tagging": ("tagged", "a.conll", "one\tA\ntwo\tB\n\n"),
+}
 
 
 def test_nothing_below_the_tensors_loads_torch() -> None:
@@ -275,6 +286,24 @@ for name in {LIGHT}:
     assert "torch" not in sys.modules, name
 """
     run_python(text)
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_a_task_says_all_it_can_say_of_data_without_torch(name: str, tmp_path: Path) -> None:
+    flag, file, text = TASKS[name]
+    (tmp_path / file).write_text(text * 300)
+    run_python(f"""
+import sys
+from pathlib import Path
+from regard import start, tasks
+from regard.tasks.task import DataFlags
+files = DataFlags((Path({str(tmp_path / file)!r}),))
+chosen = start.from_data({flag!r}, files, start.DataOptions({name!r}))
+task = tasks.get(chosen.recipe.task)
+assert chosen.reasons and task.commands(chosen.recipe)
+assert task.describe(chosen.recipe, None).sizes
+assert "torch" not in sys.modules
+""")
 
 
 def test_what_answers_does_not_load_what_only_some_trainings_need() -> None:

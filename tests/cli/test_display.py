@@ -6,8 +6,7 @@ import pytest
 
 from regard.cli.display import TrainingScreen, show_training
 from regard.recipe import parse
-from regard.training.events import Estimate, Interrupted, Note, Peak, Resumed
-from regard.training.loop import Position, StepReport
+from regard.training.events import Estimate, Interrupted, Note, Peak, Position, Resumed, StepReport
 
 
 def expected(peak_flops: float) -> Estimate:

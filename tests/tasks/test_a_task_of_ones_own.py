@@ -18,8 +18,7 @@ import regard
 from regard import Run, tasks
 from regard.cli import main
 from regard.errors import RecipeError
-from regard.training.events import Interrupted
-from regard.training.loop import StepReport
+from regard.training.events import Interrupted, StepReport
 from regard.weights import read_tensors
 from tests.tasks import digit_sum
 

@@ -22,8 +22,7 @@ from regard.tasks.classification import Classifier
 from regard.tasks.embedder import Embedder
 from regard.tasks.filler import Filler
 from regard.tasks.tagging import Tagger
-from regard.training.events import Note
-from regard.training.loop import StepReport
+from regard.training.events import Note, StepReport
 from regard.training.run import train, training_run
 from regard.weights import load_model, read_tensors
 

@@ -15,8 +15,7 @@ from regard.evaluate.validation import Validation
 from regard.recipe import Recipe
 from regard.run import Run
 from regard.training import card, judge
-from regard.training.events import Event, Finished, Note, Resumed
-from regard.training.loop import StepReport
+from regard.training.events import Event, Finished, Note, Resumed, StepReport
 from regard.training.run import train, training_run
 from regard.weights import digest, load_checkpoint, read_tensors, save_checkpoint
 

@@ -18,8 +18,8 @@ from regard.objectives import Loss
 from regard.recipe import Recipe
 from regard.run import Run
 from regard.training import run as run_module
-from regard.training.events import Estimate, Event, Finished, Peak
-from regard.training.loop import Position, StepReport, TrainingData, derived_seed, training_steps
+from regard.training.events import Estimate, Event, Finished, Peak, Position, StepReport
+from regard.training.loop import TrainingData, derived_seed, training_steps
 from regard.training.optimizer import build_optimizer
 from regard.training.run import train, training_run
 from regard.training.state import TrainingState, part

@@ -18,8 +18,7 @@ from regard.machine import devices
 from regard.recipe import Recipe
 from regard.run import Run
 from regard.training import updates
-from regard.training.events import Event, Finished, Interrupted, Note, Resumed, Saved
-from regard.training.loop import StepReport
+from regard.training.events import Event, Finished, Interrupted, Note, Resumed, Saved, StepReport
 from regard.training.run import train, training_run
 from regard.weights import read_tensors
 

@@ -16,8 +16,7 @@ from regard.errors import DataError, RunError
 from regard.evaluate.validation import Validation
 from regard.recipe import Recipe
 from regard.run import Run
-from regard.training.events import Event, Finished, Note, Resumed, Saved
-from regard.training.loop import StepReport
+from regard.training.events import Event, Finished, Note, Resumed, Saved, StepReport
 from regard.training.run import train, training_run
 from regard.weights import load_checkpoint
 

@@ -20,8 +20,7 @@ from regard.errors import RunError
 from regard.recipe import Recipe
 from regard.run import Run
 from regard.training import team
-from regard.training.events import Estimate, Interrupted, Resumed
-from regard.training.loop import StepReport
+from regard.training.events import Estimate, Interrupted, Resumed, StepReport
 from regard.training.run import train, training_run
 from regard.training.team import Share, Team
 from regard.weights import read_tensors

@@ -15,8 +15,15 @@ if TYPE_CHECKING:
 
     from regard.evaluate.validation import Validation
     from regard.recipe import Recipe
-    from regard.training.events import DataReady, Estimate, Event, ExamplesReady, Finished, Peak
-    from regard.training.loop import StepReport
+    from regard.training.events import (
+        DataReady,
+        Estimate,
+        Event,
+        ExamplesReady,
+        Finished,
+        Peak,
+        StepReport,
+    )
 
 PLAIN_SECONDS = 30.0
 
@@ -102,7 +109,7 @@ class TrainingScreen:
     def show(self, event: "Event") -> None:
         from regard.evaluate.validation import Validation
         from regard.training import events
-        from regard.training.loop import StepReport
+        from regard.training.events import StepReport
 
         match event:
             case StepReport():

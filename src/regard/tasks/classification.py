@@ -4,23 +4,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
-import torch
 from pydantic import Field
-from torch import Tensor
 
 from regard.data.labelled import read_texts
 from regard.errors import RequestError
-from regard.evaluate.labels import accuracy, calibration_error, confusion, macro_f1
 from regard.evaluate.metrics import ACCURACY, CALIBRATION_ERROR, MACRO_F1, TEMPERATURE
-from regard.models import Labeller
 from regard.run import Run
 from regard.tasks import label_sizes, labels
-from regard.tasks.attender import attend_labeller
-from regard.tasks.embedder import labelling_reader
-from regard.tasks.labelling import TEXTS_AT_ONCE, Labelling, label_evaluation, with_unknown
 from regard.tasks.task import Evaluation, Section, Task, Test, TextQuestion
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from regard.models import Labeller
+    from regard.tasks.labelling import Labelling
 
 UNITS = labels.Units(read_texts, whole_text=True, name="texts")
 
@@ -46,12 +45,14 @@ class Classification:
 class Classifier:
     """Predicts the labels of texts."""
 
-    def __init__(self, labelling: Labelling) -> None:
+    def __init__(self, labelling: "Labelling") -> None:
         self.labelling = labelling
 
     @classmethod
     def load(cls, folder: Path | str, device: str = "cpu") -> Self:
         """The classifier of a run folder."""
+        from regard.tasks.labelling import Labelling
+
         return cls(Labelling.load(folder, "classification", device))
 
     @property
@@ -65,7 +66,7 @@ class Classifier:
         found = self.labelling.probabilities([[text] for text in texts], whole_text=True)
         return [self._classification(each[0]) for each in found]
 
-    def _classification(self, probabilities: Tensor) -> Classification:
+    def _classification(self, probabilities: "Tensor") -> Classification:
         order = probabilities.argsort(descending=True, stable=True).tolist()
         ranked = {self.labelling.names[i]: float(probabilities[i]) for i in order}
         return Classification(next(iter(ranked)), ranked)
@@ -73,6 +74,11 @@ class Classifier:
 
 def evaluate(run: Run, test: Test) -> Evaluation:
     """Accuracy, F1 and calibration of the labels of texts."""
+    import torch
+
+    from regard.evaluate.labels import accuracy, calibration_error, confusion, macro_f1
+    from regard.tasks.labelling import TEXTS_AT_ONCE, label_evaluation, with_unknown
+
     recipe = run.recipe_for("classification")
     classifier = Classifier.load(run.folder, "auto")
     examples = list(read_texts(list(test.without_search().files), recipe.data.label))
@@ -124,7 +130,7 @@ TASK = Task(
     suggest=partial(label_sizes.suggest, UNITS, ClassificationRecipe),
     planning=label_sizes.planning(UNITS),
     look=look,
-    attend=attend_labeller,
-    reader=labelling_reader,
+    attend=labels.attend,
+    reader=labels.reader,
     sizes_of_old_run=labels.sizes_of_old_run,
 )

@@ -6,25 +6,19 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pydantic import Field, model_validator
-from torch import nn
 
-from regard import models, objectives
 from regard.configs.bert import BertConfig
 from regard.configs.head import HeadConfig
 from regard.configs.recurrent import ReaderConfig
-from regard.data.batches import Batches
 from regard.data.corpus import held_out
-from regard.data.label_ids import LabelledIds, write_labelled
 from regard.data.labelled import Labelled
 from regard.errors import DataError
-from regard.evaluate.labels import HeldOutLabels
 from regard.files import write_file
 from regard.recipe import Recipe
 from regard.run import Run
-from regard.tasks.embeddings import from_vectors
 from regard.tasks.running_text import described_vocabulary
 from regard.tasks.sections import (
     LabelledSection,
@@ -37,7 +31,13 @@ from regard.tasks.task import Description, Sizes
 from regard.tasks.tokenizers import known_tokenizers, learn
 from regard.text.tokenizer import Tokenizer, Tokenizers
 from regard.training.events import Event, ExamplesReady, Note
-from regard.training.setup import TrainingSetup
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from regard.inspect.maps import Maps
+    from regard.tasks.embedder import Reader
+    from regard.training.setup import TrainingSetup
 
 # More labels than this are a sign that the wrong column was taken.
 MOST_LABELS = 10_000
@@ -107,11 +107,22 @@ class LabelSplit:
         return held_out(" ".join(example.units), self.seed, self.share)
 
 
-def build(recipe: LabellingRecipe, sizes: Sizes) -> nn.Module:
+def build(recipe: LabellingRecipe, sizes: Sizes) -> "nn.Module":
+    from regard import models
+
     return models.build(recipe.model, sizes["inputs"], sizes["outputs"], recipe.head)
 
 
-def setup(units: Units, run: Run, recipe: LabellingRecipe) -> Generator[Event, None, TrainingSetup]:
+def setup(
+    units: Units, run: Run, recipe: LabellingRecipe
+) -> "Generator[Event, None, TrainingSetup]":
+    from regard import objectives
+    from regard.data.batches import Batches
+    from regard.data.label_ids import LabelledIds
+    from regard.evaluate.labels import HeldOutLabels
+    from regard.tasks.embeddings import from_vectors
+    from regard.training.setup import TrainingSetup
+
     folder = run.training / "data"
     known = known_tokenizers(run, recipe)
     tokenizer = known.source if known else None
@@ -143,6 +154,8 @@ def encode(
     units: Units, run: Run, recipe: LabellingRecipe, tokenizer: Tokenizer | None
 ) -> Generator[Event, None, Tokenizer]:
     """Write the labels, the tokenizer unless there is one, and the ids of both sets to the disk."""
+    from regard.data.label_ids import write_labelled
+
     yield Note("Reading the labelled text …")
     split = LabelSplit.of(units, recipe)
     learned, labels = labels_of(split)
@@ -184,6 +197,18 @@ def described(
         facts={"data": recipe.data.shown(), "vocabulary": vocabulary, "labels": labels},
         sizes={"inputs": size, "outputs": max(2, len(labels))},
     )
+
+
+def attend(folder: Path, text: str, output: str | None) -> "tuple[Any, Maps]":
+    from regard.tasks.attender import attend_labeller
+
+    return attend_labeller(folder, text, output)
+
+
+def reader(run: Run, device: str) -> "Reader":
+    from regard.tasks.embedder import labelling_reader
+
+    return labelling_reader(run, device)
 
 
 def sizes_of_old_run(run: Run) -> Sizes:

@@ -2,34 +2,22 @@
 
 from collections.abc import Callable, Generator, Mapping
 from functools import partial
-from typing import Any, ClassVar, Literal, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
-import numpy as np
-import torch
 from pydantic import Field, model_validator
-from torch import nn
 
-from regard import models, objectives
 from regard.configs.bert import BertConfig
 from regard.configs.work import Work
-from regard.data.cooccurrence import cooccurrence_vectors
-from regard.data.masked import MaskedExamples, Masking
-from regard.data.stream import Stream, WindowBatches
 from regard.data.texts import paragraphs, read_documents
 from regard.errors import DataError, RecipeError
-from regard.evaluate.masked import HeldOutMasked
 from regard.evaluate.metrics import ACCURACY, NEXT_SENTENCE_ACCURACY, PERPLEXITY
-from regard.models import Bert
 from regard.planning.task_planning import Sizes as PlannedSizes
 from regard.planning.task_planning import TaskPlanning
 from regard.recipe import Recipe, parse_section
 from regard.run import Run
 from regard.tasks import running_text
-from regard.tasks.attender import attend_filler
-from regard.tasks.embedder import masked_reader
-from regard.tasks.embeddings import from_vectors
-from regard.tasks.filler import Filler, look
-from regard.tasks.language_model import suggest_for_text, text_evaluation
+from regard.tasks.language_model import text_evaluation
 from regard.tasks.measuring import assumed_sizes, text_facts
 from regard.tasks.running_text import Windows, require, streams
 from regard.tasks.sections import (
@@ -49,9 +37,19 @@ from regard.tasks.task import (
     Suggestion,
     Task,
     Test,
+    TextQuestion,
 )
+from regard.tasks.text_sizes import suggest_for_text
 from regard.training.events import Event, ExamplesReady, Note
-from regard.training.setup import TrainingSetup
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from regard.data.stream import Stream
+    from regard.inspect.maps import Maps
+    from regard.tasks.embedder import Reader
+    from regard.tasks.filler import Filler
+    from regard.training.setup import TrainingSetup
 
 
 class MaskedLanguageModelRecipe(Recipe):
@@ -85,7 +83,9 @@ class MaskedLanguageModelRecipe(Recipe):
         return self
 
 
-def build(recipe: MaskedLanguageModelRecipe, sizes: Sizes) -> nn.Module:
+def build(recipe: MaskedLanguageModelRecipe, sizes: Sizes) -> "nn.Module":
+    from regard import models
+
     return models.build(recipe.model, sizes["inputs"], sizes["outputs"])
 
 
@@ -94,7 +94,14 @@ def around(model: BertConfig) -> int:
     return 3 if model.next_sentence else 2
 
 
-def setup(run: Run, recipe: MaskedLanguageModelRecipe) -> Generator[Event, None, TrainingSetup]:
+def setup(run: Run, recipe: MaskedLanguageModelRecipe) -> "Generator[Event, None, TrainingSetup]":
+    from regard import objectives
+    from regard.data.masked import MaskedExamples, Masking
+    from regard.data.stream import WindowBatches
+    from regard.evaluate.masked import HeldOutMasked
+    from regard.tasks.embeddings import from_vectors
+    from regard.training.setup import TrainingSetup
+
     data, model = recipe.data, recipe.model
     if not model.masked_head:
         raise RecipeError("model.masked_head = false: a masked language model needs its head")
@@ -123,34 +130,53 @@ def setup(run: Run, recipe: MaskedLanguageModelRecipe) -> Generator[Event, None,
     )
 
 
-def from_counts(run: Run, window: int) -> Callable[[nn.Module], str] | None:
+def from_counts(run: Run, window: int) -> "Callable[[nn.Module], str] | None":
     """A function that fills a new model with the co-occurrence counts of its text, if any."""
+    from regard.data.stream import Stream
+
     if not window:
         return None
     return lambda model: take_counts(model, Stream.open(run.training / "data", "train"), window)
 
 
-@torch.no_grad()
-def take_counts(model: nn.Module, text: Stream, window: int) -> str:
+def take_counts(model: "nn.Module", text: "Stream", window: int) -> str:
     """Set the embeddings of all pieces in the text from their neighbours, as strong as the
     positions that are added to them, and the output's bias from how often each piece occurs.
     """
+    import torch
+
+    from regard.data.cooccurrence import cooccurrence_vectors
+    from regard.models import Bert
+
     assert isinstance(model, Bert)  # the only model of the task
     weight, bias = model.embedding.weight, model.output.bias
     vocabulary, width = weight.shape
     vectors, occurrences = cooccurrence_vectors(text, vocabulary, width, window)
     known = occurrences.to(weight.device) > 0
     strength = model.positions.table.pow(2).mean().sqrt() * width**0.5
-    weight[known, : vectors.size(1)] = strength * vectors.to(weight)[known]
-    bias.copy_(((occurrences + 1) / occurrences.sum()).log())
+    with torch.no_grad():
+        weight[known, : vectors.size(1)] = strength * vectors.to(weight)[known]
+        bias.copy_(((occurrences + 1) / occurrences.sum()).log())
     return ""
+
+
+def load(folder: Path, device: str) -> "Filler":
+    from regard.tasks.filler import Filler
+
+    return Filler.load(folder, device)
 
 
 def evaluate(run: Run, test: Test) -> Evaluation:
     """Score as validation does: the same share of the text is hidden, the same tokens each time."""
+    import numpy as np
+
+    from regard.data.masked import MaskedExamples, Masking
+    from regard.data.stream import Stream
+    from regard.evaluate.masked import HeldOutMasked
+
     files = test.without_search().files
     recipe = run.recipe_for("masked-language-model")
-    filler = Filler.load(run.folder, "auto")
+    filler = load(run.folder, "auto")
     model, tokenizer = filler.model, filler.tokenizer
     texts = [text for text in paragraphs(read_documents(list(files))) if text is not None]
     ids = [i for row in tokenizer.encode_batch(texts) for i in (*row, tokenizer.specials.end)]
@@ -211,12 +237,30 @@ def suggest(data: Section, asked: Mapping[str, Any], preset: str) -> Suggestion:
     return Suggestion(values, reasons)
 
 
+def look(filler: "Filler", asked: TextQuestion) -> Section:
+    from regard.tasks.filler import look
+
+    return look(filler, asked)
+
+
+def attend(folder: Path, text: str, output: str | None) -> "tuple[Any, Maps]":
+    from regard.tasks.attender import attend_filler
+
+    return attend_filler(folder, text, output)
+
+
+def reader(run: Run, device: str) -> "Reader":
+    from regard.tasks.embedder import masked_reader
+
+    return masked_reader(run, device)
+
+
 TASK = Task(
     name="masked-language-model",
     recipe=MaskedLanguageModelRecipe,
     build=build,
     setup=setup,
-    load=Filler.load,
+    load=load,
     evaluate=evaluate,
     test_files="data",
     metrics=(PERPLEXITY, ACCURACY, NEXT_SENTENCE_ACCURACY),
@@ -242,7 +286,7 @@ TASK = Task(
         has_lengths=False,
     ),
     look=look,
-    attend=attend_filler,
-    reader=masked_reader,
+    attend=attend,
+    reader=reader,
     sizes_of_old_run=running_text.same_size,
 )

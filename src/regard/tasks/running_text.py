@@ -3,10 +3,9 @@
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from regard.configs.work import Work
-from regard.data.stream import Stream, write_stream
 from regard.data.texts import after, count_characters, paragraphs, read_documents, up_to
 from regard.errors import DataError, RecipeError
 from regard.planning.task_planning import DataFacts
@@ -16,6 +15,9 @@ from regard.tasks.sections import TextSection
 from regard.tasks.tokenizers import known_tokenizers, learn
 from regard.text.tokenizer import Tokenizer, Tokenizers
 from regard.training.events import Event, Note
+
+if TYPE_CHECKING:
+    from regard.data.stream import Stream
 
 # Characters per piece, where the vocabulary is not learned yet.
 CHARACTERS = 4
@@ -45,7 +47,7 @@ class TextSplit:
         return after(read_documents(self.data.paths("train")), self.held_out_from)
 
 
-def require(text: Stream, least: int, data: TextSection, name: Literal["train", "valid"]) -> None:
+def require(text: "Stream", least: int, data: TextSection, name: Literal["train", "valid"]) -> None:
     """Checks that there are enough tokens, or says where more can come from."""
     if len(text) >= least:
         return
@@ -62,8 +64,10 @@ def require(text: Stream, least: int, data: TextSection, name: Literal["train", 
 
 def streams(
     run: Run, recipe: Any, verbatim: bool, backward: bool = False
-) -> Generator[Event, None, tuple[Tokenizer, Stream, Stream]]:
+) -> "Generator[Event, None, tuple[Tokenizer, Stream, Stream]]":
     """The tokenizer and both texts, made by this start or by an earlier one."""
+    from regard.data.stream import Stream, write_stream
+
     known = known_tokenizers(run, recipe)
     tokenizer = known.source if known else None
     if verbatim and tokenizer and not tokenizer.keeps_lines and not run.checkpoints():
@@ -90,6 +94,8 @@ def streams(
 
 
 def up_to_date(run: Run, tokenizer: Tokenizer) -> bool:
+    from regard.data.stream import Stream
+
     folder = run.training / "data"
     if not all((folder / f"{name}.json").exists() for name in ("train", "valid")):
         return False

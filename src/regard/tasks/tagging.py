@@ -4,23 +4,23 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
 from pydantic import Field
-from torch import Tensor
 
 from regard.data.labelled import read_tagged
 from regard.errors import RequestError
-from regard.evaluate.labels import confusion, has_spans, macro_f1, span_f1
 from regard.evaluate.metrics import ACCURACY, SPAN_F1
-from regard.models import Labeller
 from regard.run import Run
 from regard.tasks import label_sizes, labels
-from regard.tasks.attender import attend_labeller
-from regard.tasks.embedder import labelling_reader
-from regard.tasks.labelling import TEXTS_AT_ONCE, Labelling, label_evaluation, with_unknown
 from regard.tasks.task import Evaluation, Section, Task, Test, TextQuestion
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from regard.models import Labeller
+    from regard.tasks.labelling import Labelling
 
 UNITS = labels.Units(read_tagged, whole_text=False, name="sentences")
 
@@ -43,12 +43,14 @@ class TaggedWord:
 class Tagger:
     """Predicts the labels of the words of sentences."""
 
-    def __init__(self, labelling: Labelling) -> None:
+    def __init__(self, labelling: "Labelling") -> None:
         self.labelling = labelling
 
     @classmethod
     def load(cls, folder: Path | str, device: str = "cpu") -> Self:
         """The tagger of a run folder."""
+        from regard.tasks.labelling import Labelling
+
         return cls(Labelling.load(folder, "tagging", device))
 
     @property
@@ -65,7 +67,7 @@ class Tagger:
         )
         return [self._tagged(each, next(found)) if each else [] for each in words]
 
-    def _tagged(self, words: list[str], probabilities: Tensor) -> list[TaggedWord]:
+    def _tagged(self, words: list[str], probabilities: "Tensor") -> list[TaggedWord]:
         best = probabilities.max(-1)
         return [
             TaggedWord(word, self.labelling.names[label], value)
@@ -77,6 +79,9 @@ class Tagger:
 
 def evaluate(run: Run, test: Test) -> Evaluation:
     """Accuracy and F1 of the labels of words, and of the spans that they make."""
+    from regard.evaluate.labels import confusion, has_spans, macro_f1, span_f1
+    from regard.tasks.labelling import TEXTS_AT_ONCE, label_evaluation, with_unknown
+
     recipe = run.recipe_for("tagging")
     tagger = Tagger.load(run.folder, "auto")
     examples = list(read_tagged(list(test.without_search().files), recipe.data.label))
@@ -132,7 +137,7 @@ TASK = Task(
     suggest=partial(label_sizes.suggest, UNITS, TaggingRecipe),
     planning=label_sizes.planning(UNITS),
     look=look,
-    attend=attend_labeller,
-    reader=labelling_reader,
+    attend=labels.attend,
+    reader=labels.reader,
     sizes_of_old_run=labels.sizes_of_old_run,
 )

@@ -3,8 +3,7 @@
 import platform
 from collections.abc import Sequence
 from importlib.metadata import version
-
-import torch
+from typing import TYPE_CHECKING
 
 from regard import tasks
 from regard.evaluate.metrics import format_scores
@@ -13,7 +12,9 @@ from regard.files import write_file
 from regard.recipe import Recipe
 from regard.run import Run, commands_for
 from regard.training.events import Finished
-from regard.training.state import TrainingState
+
+if TYPE_CHECKING:
+    from regard.training.state import TrainingState
 
 # The task's lines are inserted before the line that begins like this.
 RECIPE = "- `recipe.toml`"
@@ -23,10 +24,12 @@ def write(
     run: Run,
     recipe: Recipe,
     finished: Finished,
-    state: TrainingState,
+    state: "TrainingState",
     lines: list[str],
 ) -> None:
     """Write the card, and then run.json, which marks the run as finished."""
+    import torch
+
     validation, progress = finished.validation, state.progress
     parameters = sum(parameter.numel() for parameter in state.model.parameters())
     page = text(run, recipe, finished, parameters, lines)

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from regard.data.pair_filter import FilterReport
 from regard.evaluate.validation import Validation
-from regard.training.loop import StepReport
 
 
 @dataclass(frozen=True)
@@ -72,6 +71,31 @@ class Estimate:
 class Resumed:
     step: int
     peak: Peak = field(default=Peak(0.0, 0.0), compare=False)
+
+
+@dataclass(frozen=True)
+class Position:
+    """The progress of training: updates done, and the next batch as (epoch, index)."""
+
+    step: int = 0
+    epoch: int = 0
+    index: int = 0
+
+
+@dataclass(frozen=True)
+class StepReport:
+    step: int
+    position: Position
+    loss: float  # per predicted token or label
+    learning_rate: float
+    grad_norm: float
+    tokens: int  # real tokens of the update, read or predicted
+    seconds: float
+    skipped: bool  # loss or gradient was not finite, so nothing was updated
+
+    @property
+    def tokens_per_second(self) -> float:
+        return self.tokens / self.seconds
 
 
 @dataclass(frozen=True)

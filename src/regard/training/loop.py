@@ -14,6 +14,7 @@ from regard.data.batches import Indices, Order
 from regard.data.stream import CarriedState
 from regard.objectives import Loss
 from regard.recipe import TrainSection
+from regard.training.events import Position, StepReport
 from regard.training.parallel import Gradients, whole
 from regard.training.schedule import learning_rate
 from regard.training.team import ALONE, Share, Team
@@ -25,31 +26,6 @@ class Examples(Protocol):
     """The training examples, in batches of the rows that are asked for."""
 
     def batch(self, rows: Indices) -> Any: ...
-
-
-@dataclass(frozen=True)
-class Position:
-    """The progress of training: updates done, and the next batch as (epoch, index)."""
-
-    step: int = 0
-    epoch: int = 0
-    index: int = 0
-
-
-@dataclass(frozen=True)
-class StepReport:
-    step: int
-    position: Position
-    loss: float  # per predicted token or label
-    learning_rate: float
-    grad_norm: float
-    tokens: int  # real tokens of the update, read or predicted
-    seconds: float
-    skipped: bool  # loss or gradient was not finite, so nothing was updated
-
-    @property
-    def tokens_per_second(self) -> float:
-        return self.tokens / self.seconds
 
 
 @dataclass

@@ -13,7 +13,7 @@ from regard.errors import RunError
 from regard.evaluate.validation import Validation
 from regard.recipe import TrainSection
 from regard.run import Run
-from regard.training.loop import Position
+from regard.training.events import Position
 from regard.training.optimizer import (
     MovingAverage,
     build_optimizer,

@@ -6,9 +6,9 @@ from typing import Any
 from regard.errors import RunError
 from regard.recipe import Recipe
 from regard.run import Run
-from regard.training.events import Event, Interrupted, Saved
+from regard.training.events import Event, Interrupted, Saved, StepReport
 from regard.training.judge import Judge
-from regard.training.loop import Objective, StepReport, TrainingData, training_steps
+from regard.training.loop import Objective, TrainingData, training_steps
 from regard.training.state import TrainingState
 
 
