@@ -2,6 +2,11 @@ PYTHON ?= python3
 BIN := .venv/bin
 # Without compiling: most of what is installed is never imported, and the rest compiles itself once.
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --no-compile $(if $(V),,--quiet) -c constraints.txt
+# PyTorch's own builds have an address of their own, which uv knows: TORCH=cpu is the small one.
+define TORCH_FIRST
+command -v uv >/dev/null || { echo "make: TORCH=$(TORCH) needs uv, which is not on this machine" >&2; exit 1; }
+$(BIN)/python -c 'import torch' 2>/dev/null || uv pip install --python $(BIN)/python -c constraints.txt --torch-backend $(TORCH) torch
+endef
 
 # Long files first, so that no core waits for one at the end.
 LONG_FIRST := tests/training tests/studio tests/tasks tests/engines tests/cli
@@ -12,7 +17,8 @@ LONG_FIRST := tests/training tests/studio tests/tasks tests/engines tests/cli
 help:  ## list these commands
 	@echo "make COMMAND, where COMMAND is one of"
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1 \2/p' Makefile | awk '{ n = $$1; $$1 = ""; printf "  %-8s%s\n", n, $$0 }'
-	@echo "PYTHON=python3.12 chooses the Python (3.11 or newer), V=1 shows pip at work."
+	@echo "PYTHON=python3.12 chooses the Python (3.11 or newer), V=1 shows pip at work,"
+	@echo "TORCH=cpu installs PyTorch's small build first; that needs uv."
 
 demo: .venv/.installed  ## train, score and try the built-in French-English translator
 	@$(BIN)/regard demo
@@ -41,11 +47,13 @@ format: .venv/.installed-dev  ## format the code, mend what the linter can, writ
 # The stamps are older than what they depend on when a dependency changed: then pip runs again.
 .venv/.installed: pyproject.toml constraints.txt $(BIN)/python
 	@echo "Installing regard into .venv; the first time, PyTorch takes some minutes to download."
+	@$(if $(TORCH),$(TORCH_FIRST))
 	@$(PIP) -e .
 	@touch $@
 
 .venv/.installed-dev: pyproject.toml constraints.txt $(BIN)/python
 	@echo "Installing regard and its test tools into .venv; the first time takes some minutes."
+	@$(if $(TORCH),$(TORCH_FIRST))
 	@$(PIP) -e '.[dev,docs,minilm,tensorboard]'
 	@touch .venv/.installed $@
 

@@ -7,6 +7,7 @@ the lists of index.md become the navigation, and api.md gets a section for each 
 import re
 from importlib import metadata
 
+from pydantic import BaseModel
 from sphinx.application import Sphinx
 
 import regard
@@ -25,11 +26,18 @@ nitpick_ignore_regex = [(r"py:(class|data|obj)", r".*")]
 # Headings get the anchors that a git host gives them.
 myst_heading_anchors = 4
 
+# `code` in a docstring is code.
+default_role = "code"
 autodoc_member_order = "bysource"
-autodoc_typehints_format = "short"
+autodoc_preserve_defaults = True
+maximum_signature_line_length = 80
+python_use_unqualified_type_names = True
+toc_object_entries = False
 
 html_theme = "furo"
 html_title = "regard"
+html_static_path = ["site.css"]
+html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sphinx = False
 html_theme_options = {"navigation_with_keys": True}
@@ -57,7 +65,7 @@ def with_reference(text: str) -> str:
         kind, members = "function", ""
         if isinstance(named, type):
             kind = "exception" if issubclass(named, Exception) else "class"
-            members = "   :members:\n"
+            members = "   :members:\n   :exclude-members: model_config\n"
         text += f"\n## {name}\n```{{eval-rst}}\n.. auto{kind}:: regard.{name}\n{members}```\n"
     return text
 
@@ -74,5 +82,16 @@ def complete(app: Sphinx, page: str, source: list[str]) -> None:
         source[0] = COMPLETED[page](source[0])
 
 
+def shorten(
+    app: Sphinx, what: str, name: str, named: object, options: object, signature: str | None, _: str
+) -> tuple[str, None] | None:
+    """Leave out the parameters of a class that is not made by hand: a recipe is read from a file,
+    and a signature with a "<" has a default that Python cannot read.
+    """
+    by_hand = not (isinstance(named, type) and issubclass(named, BaseModel))
+    return None if by_hand and "<" not in (signature or "") else ("", None)
+
+
 def setup(app: Sphinx) -> None:
     app.connect("source-read", complete)
+    app.connect("autodoc-process-signature", shorten)

@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+import tomllib
 from collections import Counter
 from pathlib import Path
 
@@ -83,6 +84,18 @@ def test_no_sentence_is_on_two_pages() -> None:
             if len(sentence.split()) >= 8:
                 homes.setdefault(sentence.strip(), set()).add(path.name)
     assert {sentence: found for sentence, found in homes.items() if len(found) > 1} == {}
+
+
+def test_the_description_of_the_package_has_no_link_to_a_file() -> None:
+    """A package index shows the README where the other files are not."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    hook = settings["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]
+    text = "".join((ROOT / part["path"]).read_text("utf-8") for part in hook["fragments"])
+    assert "](docs/" in text
+    for change in hook["substitutions"]:
+        text = re.sub(change["pattern"], change["replacement"], text)
+    assert [link for link in LINK.findall(text) if not link.startswith("https://")] == []
+    assert "regard train --pairs" in text
 
 
 def test_the_site_is_built_without_a_warning_and_loads_nothing_from_elsewhere(

@@ -69,6 +69,6 @@ def open_board(folder: Path, step: int) -> Any:
     except ImportError:
         raise RecipeError(
             "train.tensorboard: the package tensorboard is missing; "
-            "install it with `pip install 'regard[tensorboard]'`, or leave the setting out"
+            "install it with `pip install tensorboard`, or leave the setting out"
         ) from None
     return SummaryWriter(str(folder), purge_step=step + 1)
