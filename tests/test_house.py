@@ -25,9 +25,11 @@ RECIPES = sorted((ROOT / "recipes").glob("*.toml"))
 # The rooms from the foundation up. A room may import those before it, and itself; `tasks` is the
 # list of tasks, which loads nothing, and `tasks.` are the tasks themselves.
 ORDER = [
-    *("errors", "reporter", "tasks", "layers", "configs", "text", "files", "machine", "data"),
-    *("decode", "objectives", "models", "recipe_format", "recipe_errors", "recipe"),
-    *("recipe_settings", "run", "weights", "evaluate", "inspect", "engines", "planning"),
+    *("errors", "reporter", "tasks", "layers", "configs", "text", "files", "machine"),
+    *("datasets", "data"),
+    *("decode", "objectives", "models", "recipe_names", "recipe_format", "recipe_errors"),
+    *("recipe", "recipe_settings", "recipe_catalogue", "run", "weights", "evaluate", "inspect"),
+    *("engines", "planning"),
     *("training", "tasks.", "start", "compare", "api", "studio", "serve", "cli", "__main__"),
 ]
 # Rooms that are handed models, and may only name their types.

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from regard import recipe_names
 from regard.errors import RecipeError
 
 if TYPE_CHECKING:
@@ -36,14 +37,12 @@ WRITTEN_OUT = {
 
 
 def read_values(path: Path) -> dict[str, Any]:
-    """The plain values of a TOML file. Every reader of recipes goes through here."""
+    """The plain values of a recipe: of a file, or of one that comes with regard, by its name. Every
+    reader of recipes goes through here.
+    """
     try:
-        with path.open("rb") as file:
+        with recipe_names.find(path).open("rb") as file:
             return tomllib.load(file)
-    except FileNotFoundError:
-        raise RecipeError(
-            f"{path}: no such recipe; `regard train --help` shows the ways to start"
-        ) from None
     except OSError as error:
         raise RecipeError(f"{path}: cannot be read ({error.strerror}); check the path") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -35,6 +35,7 @@ COMMANDS = {
         "distill": "Train a smaller or faster student on a run's translations.",
         "experiment": "Train several models under the same conditions and compare them.",
         "plan": "Estimate the memory, speed and time of training a recipe.",
+        "recipes": "List the recipes that come with regard, or describe one.",
     },
     "Use": {
         "translate": "Translate texts, or every line of standard input.",
@@ -81,6 +82,8 @@ def place_of(command: str) -> str:
     module, _, name = command.partition(" ")
     if module == "import":  # a word of Python
         return "regard.cli.imports:import_run"
+    if module == "recipes":  # a command that has another inside
+        return "regard.cli.recipes:app"
     return f"regard.cli.{module}:{(name or module).replace('-', '_')}"
 
 

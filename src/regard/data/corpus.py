@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from regard.datasets import fetch_hint
 from regard.errors import DataError
 
 LONGEST_LINE_BYTES = 16_000_000
@@ -121,6 +122,8 @@ def check_file(path: Path) -> None:
 
 
 def _suggestion(path: Path) -> str:
+    if hint := fetch_hint(path):
+        return f"; {hint}"
     try:
         names = os.listdir(path.parent)
     except OSError:

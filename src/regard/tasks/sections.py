@@ -3,8 +3,9 @@
 from pathlib import Path
 from typing import Literal, Self
 
-from pydantic import AliasChoices, Field, model_validator
+from pydantic import AliasChoices, Field, field_validator, model_validator
 
+from regard.datasets import with_data_folder
 from regard.errors import RecipeError
 from regard.recipe import Section, TrainSection
 
@@ -14,7 +15,10 @@ class FilesSection(Section):
 
     changeable = frozenset({"folder"})
 
-    folder: str = Field(default=".", description="Where relative file names start.")
+    folder: str = Field(
+        default=".",
+        description="Where relative file names start; $REGARD_DATA stands for the data folder.",
+    )
     train: tuple[str, ...] = Field(default=(), description="Files to learn from.")
     valid: tuple[str, ...] = Field(
         default=(), description="Files to validate on; without them a share is held out."
@@ -25,6 +29,11 @@ class FilesSection(Section):
     embeddings: str = Field(
         default="", description="Vectors of words to start from, as Word2Vec and GloVe write them."
     )
+
+    @field_validator("folder")
+    @classmethod
+    def in_the_data_folder(cls, folder: str) -> str:
+        return with_data_folder(folder)
 
     @model_validator(mode="after")
     def has_files(self) -> Self:
