@@ -43,6 +43,7 @@ format: .venv/.installed-dev  ## format the code, mend what the linter can, writ
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 	$(BIN)/python docs/settings.py
+	$(BIN)/python docs/recipes.py
 
 # The stamps are older than what they depend on when a dependency changed: then pip runs again.
 .venv/.installed: pyproject.toml constraints.txt $(BIN)/python

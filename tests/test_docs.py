@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from docs import recipes as recipe_tables
 from docs.settings import DOCUMENTS as WITH_SETTINGS
 from docs.settings import table, updated
 from regard import tasks
 from regard.cli import app
+from regard.recipe_catalogue import catalogue
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -84,6 +86,12 @@ def test_a_table_that_is_out_of_date_is_noticed() -> None:
     assert updated(new) == new
     with pytest.raises(SystemExit, match=r"tagging has no setting decode\.beam_size"):
         table("tagging", "decode.beam_size")
+
+
+def test_the_tables_of_recipes_are_those_of_the_catalogue() -> None:
+    text = recipe_tables.DOCUMENT.read_text("utf-8")
+    assert recipe_tables.updated(text) == text, "`make format` writes them again"
+    assert text.count("| `") == len(catalogue())
 
 
 @pytest.mark.parametrize("task", tasks.TASKS)

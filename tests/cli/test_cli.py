@@ -96,7 +96,8 @@ def test_each_command_explains_itself(command: str, capsys: pytest.CaptureFixtur
     printed = help_of(command.split(), capsys)
     assert f"Usage: regard {command} " in printed
     module, _, name = place_of(command).partition(":")
-    written = inspect.getdoc(getattr(import_module(module), name)) or ""
+    function = getattr(import_module(module), name)
+    written = inspect.getdoc(getattr(function, "default_command", function)) or ""
     first, *more = written.partition("\nParameters\n")[0].strip().split("\n\n")
     outer, _, inner = command.partition(" ")
     listed = INSIDE[outer][inner] if inner else SENTENCES[outer]

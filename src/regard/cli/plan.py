@@ -32,7 +32,7 @@ def plan(
     Parameters
     ----------
     recipe
-        A recipe file (TOML), or a run folder with one.
+        A recipe file (TOML), the name of one that comes with regard, or a run folder.
     device
         8xA100, or 2x8xH100 for two machines of eight; by default this machine, measured.
     settings
@@ -72,9 +72,10 @@ def plan(
 
 def located(given: Path) -> "tuple[Path, Run | None]":
     """The recipe's file, and the run that it lies in."""
+    from regard.recipe_names import is_shipped
     from regard.run import Run
 
-    if given.is_dir():
+    if given.is_dir() and not (is_shipped(given) and not Run(given).recipe_path.is_file()):
         home = Run.open(given)
         return home.recipe_path, home
     home = Run(given.parent)

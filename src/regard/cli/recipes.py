@@ -67,7 +67,7 @@ def fetch(name: str, /, *, to: Path | None = None, anyway: bool = False) -> None
         Keep files also where their content is not the expected one.
     """
     from regard.cli.display import results, say
-    from regard.datasets import data_folder, in_megabytes
+    from regard.datasets import data_folder, shown_size
     from regard.datasets.fetch import fetch as fetch_one
     from regard.datasets.fetch import is_here
     from regard.recipe_catalogue import datasets_named
@@ -82,7 +82,7 @@ def fetch(name: str, /, *, to: Path | None = None, anyway: bool = False) -> None
             say(f"{each.name}: already in {folder}.")
         else:
             say(f"{each.name}: {each.about}.")
-            say(f"  {in_megabytes(each.bytes)} from {each.home}. Licence: {each.licence}.")
+            say(f"  {shown_size(each.bytes)} from {each.home}. Licence: {each.licence}.")
             fetch_one(each, folder, Reporter(say, bytes_shown), check=not anyway)
             if each.note:
                 say(f"  {each.note}")
@@ -125,7 +125,7 @@ def bytes_shown(what: str, total: int) -> "Iterator[Advance]":
 
 def listed(found: "list[Known]") -> str:
     """All recipes under the names of their tasks, then the data sets."""
-    from regard.datasets import data_folder, datasets, in_megabytes
+    from regard.datasets import data_folder, datasets, shown_size
 
     names = max(len(each.name) for each in found)
     lines: list[str] = []
@@ -138,14 +138,14 @@ def listed(found: "list[Known]") -> str:
         lines += [""]
     lines += [f"data, which regard looks for in {data_folder()}/"]
     lines += [
-        f"  {one.name:<{names}}  {in_megabytes(one.bytes)}; {one.licence}"
+        f"  {one.name:<{names}}  {shown_size(one.bytes)}; {one.licence}"
         for one in datasets().values()
     ]
     return "\n".join(lines)
 
 
 def described(each: "Known") -> str:
-    from regard.datasets import data_folder, in_megabytes
+    from regard.datasets import data_folder, shown_size
 
     lines = [f"{each.name}: {each.task}", *indented(each.about, 2)]
     if each.score:
@@ -157,7 +157,7 @@ def described(each: "Known") -> str:
         lines += [
             f"  {one.name}",
             *indented(f"{one.about}."),
-            *indented(f"{in_megabytes(one.bytes)} to download from {one.home}"),
+            *indented(f"{shown_size(one.bytes)} to download from {one.home}"),
             *indented(f"Licence: {one.licence}."),
             *(indented(one.note) if one.note else []),
             *indented(f"regard looks for it in {data_folder() / one.name}."),

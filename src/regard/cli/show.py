@@ -16,23 +16,28 @@ def show(
     /,
     *,
     settings: str | None = None,
+    changes: Annotated[tuple[str, ...], Parameter(name="--set")] = (),
     as_json: Annotated[bool, Parameter(name="--json")] = False,
 ) -> None:
     """Show a run, a recipe, or every setting of a task.
 
-    Of a run or a recipe it shows sizes, parameters, scores and origin.
+    Of a run or a recipe it shows sizes, parameters, scores and origin, and the settings that are
+    not the defaults.
 
     Parameters
     ----------
     what
-        A run folder or a recipe file.
+        A run folder, a recipe file, or a recipe that comes with regard, by its name.
     settings
         Show every setting of this task, such as classification, instead.
+    changes
+        With a recipe: a setting to change first, like train.steps=2000. Repeat it for more.
     as_json
         Print one JSON object with everything.
     """
     from regard.errors import RequestError
     from regard.recipe import read
+    from regard.recipe_names import is_shipped
     from regard.run import Run
 
     if (what is None) == (settings is None):
@@ -41,12 +46,27 @@ def show(
         show_settings(settings, as_json)
         return
     assert what is not None  # checked above
-    run = Run.open(what) if what.is_dir() or what.suffix != ".toml" else None
-    facts = gather(run.recipe() if run else read(what), run)
-    show_facts(str(what), facts, as_json)
+    by_name = is_shipped(what) and not Run(what).recipe_path.is_file()
+    run = None if by_name or (what.suffix == ".toml" and not what.is_dir()) else Run.open(what)
+    if run and changes:
+        raise RequestError(f"--set {changes[0]}: {what} is a run, whose settings are fixed")
+    recipe = run.recipe() if run else read(what, changes)
+    show_facts(str(what), gather(recipe, run), settings_lines(recipe), as_json)
 
 
-def show_facts(title: str, facts: dict[str, Any], as_json: bool) -> None:
+def settings_lines(recipe: "Recipe") -> list[str]:
+    """The settings that are not the defaults, as --set takes them."""
+    changed = recipe.model_dump(mode="json", exclude_defaults=True, exclude_none=True)
+    lines = []
+    for name, value in changed.items():
+        inner = value.items() if isinstance(value, dict) else [("", value)]
+        for key, each in inner:
+            shown = json.dumps(each, ensure_ascii=False)
+            lines.append(f"{name}{'.' * bool(key)}{key}={shown}")
+    return lines
+
+
+def show_facts(title: str, facts: dict[str, Any], settings: list[str], as_json: bool) -> None:
     from regard.cli.display import results
 
     if as_json:
@@ -56,6 +76,9 @@ def show_facts(title: str, facts: dict[str, Any], as_json: bool) -> None:
     for name, value in facts.items():
         if name != "recipe" and value not in (None, [], {}):
             results(f"  {name:<14}{line(value)}")
+    results("  settings      all others have their defaults, which --json shows")
+    for each in settings:
+        results(f"    {each}")
 
 
 def gather(recipe: "Recipe", run: "Run | None") -> dict[str, Any]:

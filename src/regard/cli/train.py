@@ -54,13 +54,13 @@ def train(
     """Train a model from your data or from a recipe, or resume a run.
 
     Two ways to start: `regard train --pairs train.en train.de` (or --text, --labelled, --tagged)
-    chooses sizes for your data; `regard train RECIPE.toml` takes every setting from a file. Ctrl-C
+    chooses sizes for your data; `regard train RECIPE` takes every setting from a recipe. Ctrl-C
     saves and stops, and the same command resumes.
 
     Parameters
     ----------
     recipe
-        A recipe file (TOML).
+        A recipe file (TOML), or the name of a recipe that `regard recipes` lists.
     task
         With --text: masked-language-model trains a masked language model instead.
     from_run

@@ -95,8 +95,10 @@ def fetch_hint(path: Path) -> str:
     )
 
 
-def in_megabytes(number: int) -> str:
-    """0.4 MB, 84 MB, 1.7 GB"""
+def shown_size(number: int) -> str:
+    """3 kB, 0.4 MB, 84 MB, 1.7 GB"""
+    if number < 1e5:
+        return f"{number / 1e3:.0f} kB"
     if number >= 1e9:
         return f"{number / 1e9:.1f} GB"
     return f"{number / 1e6:.1f} MB" if number < 1e7 else f"{number / 1e6:.0f} MB"

@@ -14,7 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from regard.datasets import Download, in_megabytes
+from regard.datasets import Download, shown_size
 from regard.errors import DataError
 from regard.reporter import Advance, Reporter
 
@@ -43,7 +43,7 @@ def download(wanted: Download, folder: Path, reporter: Reporter, check: bool = T
             except Broken as error:
                 if attempt == ATTEMPTS:
                     raise DataError(
-                        f"{wanted.url}: {error}; {in_megabytes(size_of(part))} are kept, and the "
+                        f"{wanted.url}: {error}; {shown_size(size_of(part))} are kept, and the "
                         "same command resumes there"
                     ) from None
                 time.sleep(PAUSE_SECONDS)
@@ -68,7 +68,8 @@ def receive(wanted: Download, part: Path, advance: Advance) -> None:
         if mark.exists():
             request.add_header("If-Range", mark.read_text("ascii"))
     try:
-        with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as response:
+        # An opener of its own takes the proxy from the environment as it is now.
+        with urllib.request.build_opener().open(request, timeout=TIMEOUT_SECONDS) as response:
             refuse_downgrade(wanted.url, response.geturl())
             resumed = response.status == 206 and starts_at(response, start)
             if start and not resumed:
@@ -127,7 +128,7 @@ def largest(wanted: Download) -> int:
 
 def too_large(wanted: Download) -> DataError:
     return DataError(
-        f"{wanted.url}: much larger than the expected {in_megabytes(wanted.bytes)}, so it was not "
+        f"{wanted.url}: much larger than the expected {shown_size(wanted.bytes)}, so it was not "
         "downloaded"
     )
 

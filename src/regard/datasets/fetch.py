@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from regard.datasets import DataSet, in_megabytes
+from regard.datasets import DataSet, shown_size
 from regard.datasets.convert import make
 from regard.datasets.download import download
 from regard.errors import DataError
@@ -43,7 +43,7 @@ def fetch(dataset: DataSet, folder: Path, reporter: Reporter, check: bool = True
             require_space(dataset, folder)
             for each in dataset.downloads:
                 host = urlsplit(each.url).hostname
-                reporter.say(f"Downloading {each.name} ({in_megabytes(each.bytes)}) from {host} …")
+                reporter.say(f"Downloading {each.name} ({shown_size(each.bytes)}) from {host} …")
                 download(each, downloads, reporter, check)
             make_files(dataset, folder, reporter, check)
         except DataError as error:
@@ -83,8 +83,8 @@ def require_space(dataset: DataSet, folder: Path) -> None:
     free, needed = shutil.disk_usage(folder).free, SPACE * dataset.bytes
     if free < needed:
         raise DataError(
-            f"{folder}: {in_megabytes(free)} free on this disk, {dataset.name} needs "
-            f"{in_megabytes(needed)} while it is made; make room or choose another folder with --to"
+            f"{folder}: {shown_size(free)} free on this disk, {dataset.name} needs "
+            f"{shown_size(needed)} while it is made; make room or choose another folder with --to"
         )
 
 
