@@ -1,7 +1,8 @@
 """Sphinx makes the site from these pages: `make docs`.
 
-The pages are plain Markdown, which a git host shows as well. Two of them are completed here:
-the lists of index.md become the navigation, and api.md gets a section for each public name.
+The pages are plain Markdown, which a git host shows as well. Some are completed here: the lists
+of index.md become the navigation, api.md gets a section for each public name, and commands.md the
+help of every command.
 """
 
 import re
@@ -11,6 +12,7 @@ from pydantic import BaseModel
 from sphinx.application import Sphinx
 
 import regard
+from regard import cli
 
 project = "regard"
 author = "the regard contributors"
@@ -23,6 +25,8 @@ nitpicky = True
 # A type in a signature has a link where the reference describes it, and is only named elsewhere.
 nitpick_ignore_regex = [(r"py:(class|data|obj)", r".*")]
 
+# Two hyphens begin an option, so they stay two.
+smartquotes_action = "qe"
 # Headings get the anchors that a git host gives them.
 myst_heading_anchors = 4
 
@@ -70,7 +74,14 @@ def with_reference(text: str) -> str:
     return text
 
 
+def with_commands(text: str) -> str:
+    """The help of every command, without the title and the table of contents before it."""
+    commands = cli.app.generate_docs(heading_level=1)
+    return f"{text}\n{commands[commands.index('**Train**') :]}"
+
+
 COMPLETED = {
+    "commands": with_commands,
     "index": with_navigation,
     "decisions/index": with_list,
     "api": with_reference,

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from regard.cli import COMMANDS
+
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 PAGES = sorted({*ROOT.glob("*.md"), *DOCS.glob("*.md"), *DOCS.glob("decisions/*.md")})
@@ -116,3 +118,7 @@ def test_the_site_is_built_without_a_warning_and_loads_nothing_from_elsewhere(
     for path in DOCS.glob("*.md"):
         assert f'href="{path.stem}.html"' in navigation or path.stem == "index"
     assert 'id="regard.Translator.translate"' in (tmp_path / "site" / "api.html").read_text("utf-8")
+    commands = (tmp_path / "site" / "commands.html").read_text("utf-8")
+    for name in (name for names in COMMANDS.values() for name in names):
+        assert f'id="regard-{name}"' in commands
+    assert ">--n-best INT<" in re.sub(r"</?span[^>]*>", "", commands)
