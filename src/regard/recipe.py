@@ -23,7 +23,7 @@ from pydantic import (
 
 from regard import tasks
 from regard.errors import RecipeError
-from regard.recipe_errors import explain
+from regard.recipe_errors import certain, explain
 from regard.recipe_format import read_values, without_other_tasks
 
 Share = Annotated[float, Field(ge=0, lt=1)]
@@ -41,6 +41,9 @@ class Section(BaseModel):
     def resolved(self) -> Self:
         """The section with paths that mean the same from every folder."""
         return self
+
+    def check(self, recipe: "Recipe") -> None:
+        """Check the files that the section of a recipe names, without reading them."""
 
 
 class TrainSection(Section):
@@ -167,9 +170,9 @@ class Recipe(Section):
         if not isinstance(values, Mapping):
             return kinds[next(iter(kinds))].model_validate(values)
         kind = values.get("kind", next(iter(kinds)))
-        if kind not in kinds:
+        if not isinstance(kind, str) or kind not in kinds:
             known = " or ".join(f"'{each}'" for each in kinds)
-            raise ValueError(f"kind = {reprlib.repr(kind)}: input should be {known}")
+            raise ValueError(f"kind = {reprlib.repr(kind)}: give {known}")
         return kinds[kind].model_validate(values)
 
     @model_validator(mode="after")
@@ -190,6 +193,11 @@ class Recipe(Section):
             update={name: section.resolved() for name, section in self.sections()}
         )
 
+    def check_files(self) -> None:
+        """Check the files that the recipe names, without reading them."""
+        for _, section in self.sections():
+            section.check(self)
+
     def changeable_settings(self) -> set[str]:
         """Settings by dotted name that a started run may change."""
         return {f"{name}.{key}" for name, section in self.sections() for key in section.changeable}
@@ -202,7 +210,9 @@ def schema_of(values: Mapping[str, Any], where: str) -> type[Recipe]:
     """The schema of the task that these values name."""
     name = values.get("task", tasks.DEFAULT)
     if not isinstance(name, str):
-        raise RecipeError(f"{where}: task = {reprlib.repr(name)}: input should be a name")
+        raise RecipeError(
+            f"{where}: task = {reprlib.repr(name)}: give one of {', '.join(tasks.TASKS)}"
+        )
     try:
         tasks.entry(name)
     except RecipeError as error:
@@ -220,6 +230,16 @@ def validated(schema: type[S], values: Mapping[str, Any], where: str) -> S:
         return schema.model_validate(values)
     except ValidationError as error:
         raise RecipeError(f"{where}: {explain(error, values, schema)}") from None
+
+
+def check_settings(values: Mapping[str, Any], where: str) -> None:
+    """Refuse keys and values that are wrong whatever the rest of the recipe will be."""
+    schema = schema_of(values, where)
+    try:
+        schema.model_validate(values)
+    except ValidationError as error:
+        if wrong := certain(error, values, schema):
+            raise RecipeError(f"{where}: {wrong}") from None
 
 
 def parse_section(schema: type[Recipe], name: str, values: Any, where: str) -> Any:

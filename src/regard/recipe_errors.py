@@ -1,15 +1,23 @@
 """Explains an error in a recipe in one sentence, with the key and what may have been meant."""
 
 import difflib
+import re
 import reprlib
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
 if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
+    from pydantic_core import ErrorDetails
+
     from regard.recipe import Recipe
+
+
+# Errors that may vanish when the rest of the recipe is known.
+OPEN = frozenset({"missing", "value_error"})
 
 
 def explain(
@@ -19,19 +27,133 @@ def explain(
     inside: tuple[str, ...] = (),
 ) -> str:
     """The first error in one sentence. `inside` is the section that was read alone."""
-    first = error.errors(include_url=False)[0]
-    location = (*inside, *first["loc"])
-    key = ".".join(str(part) for part in location)
     more = f" ({error.error_count() - 1} more)" if error.error_count() > 1 else ""
-    if first["type"] == "extra_forbidden":
-        return f"unknown key {key}{suggestion(location, values, schema)}{more}"
-    if first["type"] == "missing":
-        return f"{key} is missing{more}"
-    message = first["msg"].removeprefix("Value error, ")
-    if first["type"] == "value_error":
+    return sentence(error.errors(include_url=False)[0], values, schema, inside) + more
+
+
+def certain(
+    error: ValidationError, values: Mapping[str, Any], schema: "type[BaseModel]"
+) -> str | None:
+    """The first error that no further setting can mend, in one sentence; None if there is none."""
+    for each in error.errors(include_url=False):
+        if each["type"] not in OPEN:
+            return sentence(each, values, schema)
+    return None
+
+
+def sentence(
+    error: "ErrorDetails",
+    values: Mapping[str, Any],
+    schema: "type[BaseModel]",
+    inside: tuple[str, ...] = (),
+) -> str:
+    location = (*inside, *error["loc"])
+    # A place in a list, or a type of several that a key may have, is not part of its name.
+    names = location[: 2 if section_of(location, schema) else 1]
+    key = ".".join(map(str, names))
+    if error["type"] == "extra_forbidden":
+        return f"unknown key {key}{suggestion(names, values, schema)}"
+    if error["type"] == "missing" and names == location:
+        return f"{key} is missing"
+    if error["type"] == "value_error":
+        message = error["msg"].removeprefix("Value error, ")
         dot = "." if message.startswith("kind = ") else ": "
-        return (f"{key}{dot}{message}" if key else message) + more
-    return f"{key} = {reprlib.repr(first['input'])}: {message[0].lower()}{message[1:]}{more}"
+        return f"{key}{dot}{message}" if key else message
+    whole = names == location
+    given = reprlib.repr(error["input"] if whole else value_at(names, values))
+    if error["type"].startswith(("model_", "dict_")):
+        return f"{key} = {given}: {key} is a section; name one of its keys as well"
+    inside_list = not whole and isinstance(location[-1], int) and error["type"] != "missing"
+    right = wanted(error, field_at(names, schema, values))
+    return f"{key} = {given}: {'in the list, ' * inside_list}give {right}"
+
+
+def value_at(names: tuple[int | str, ...], values: Any) -> Any:
+    for name in names:
+        values = values[name]
+    return values
+
+
+def wanted(error: "ErrorDetails", field: "FieldInfo | None") -> str:
+    """The value that would be right, as far as the error and the field tell."""
+    kind, context = error["type"], error.get("ctx", {})
+    match kind.split("_"):
+        case ["literal", *_]:
+            return choices(error["input"], context["expected"])
+        case ["bool", *_]:
+            return "true or false"
+        case ["string", *_]:
+            return "a text in quotes"
+        case ["tuple" | "list", "type"]:
+            return f"{listed(field)} in brackets"
+        case ["too", *_] | ["missing"]:
+            return listed(field)
+    limits: dict[str, Any] = {}
+    for each in field.metadata if field is not None else ():
+        limits |= {name: getattr(each, name) for name in LIMITS if hasattr(each, name)}
+    limits |= {name: context[name] for name in LIMITS if name in context}
+    whole = kind.startswith("int") or (field is not None and field.annotation is int)
+    finite = "finite " * (kind == "finite_number")
+    return f"a {finite}{'whole ' * whole}number{within(limits)}"
+
+
+LIMITS = ("gt", "ge", "lt", "le")
+
+
+def within(limits: Mapping[str, Any]) -> str:
+    """The bounds of a number in words."""
+    match limits:
+        case {"ge": low, "le": high}:
+            return f" from {shown(low)} to {shown(high)}"
+        case {"gt": low, "lt": high}:
+            return f" between {shown(low)} and {shown(high)}"
+    words = {"gt": "above", "ge": "of at least", "lt": "below", "le": "of at most"}
+    found = [f"{text} {shown(limits[name])}" for name, text in words.items() if name in limits]
+    return f" {' and '.join(found)}" if found else ""
+
+
+def shown(limit: float) -> str:
+    """1,024 and 0.5; 1 for 1.0"""
+    return f"{int(limit) if limit == int(limit) else limit:,}"
+
+
+def choices(given: Any, expected: str) -> str:
+    """The words that a setting may have, the likeliest first."""
+    known = re.findall("'([^']*)'", expected)
+    near = difflib.get_close_matches(str(given), known, n=1)
+    if len(known) > 1:
+        expected = f"{', '.join(map(repr, known[:-1]))} or {known[-1]!r}"
+    return f"{expected}; did you mean {near[0]!r}?" if near else expected
+
+
+def listed(field: "FieldInfo | None") -> str:
+    """A list of as many values as the field has."""
+    parts = get_args(field.annotation) if field is not None else ()
+    parts = next((get_args(each) for each in parts if get_origin(each) is tuple), parts)
+    if not parts or Ellipsis in parts:
+        return "a list"
+    return f"a list of {len(parts)} values"
+
+
+def section_of(location: tuple[int | str, ...], schema: Any) -> bool:
+    """Whether an error is inside a section, and not about the section itself."""
+    return len(location) > 1 and isinstance(location[1], str) and has_keys(schema, location[0])
+
+
+def has_keys(schema: Any, name: int | str) -> bool:
+    if name == "model" and getattr(schema, "models", None):
+        return True
+    field = schema.model_fields.get(name)
+    return field is None or hasattr(field.annotation, "model_fields")
+
+
+def field_at(
+    names: tuple[int | str, ...], schema: Any, values: Mapping[str, Any]
+) -> "FieldInfo | None":
+    *sections, key = map(str, names) if names else ("",)
+    with suppress(KeyError, AttributeError, TypeError):
+        return section_at(sections, values, schema).model_fields.get(key)
+    return None
 
 
 def suggestion(location: tuple[int | str, ...], values: Mapping[str, Any], schema: Any) -> str:

@@ -170,6 +170,12 @@ class Run:
         made = (self.training, self.model_path, self.info_path)
         return self.has_tokenizers() or any(path.exists() for path in made)
 
+    def has_data(self) -> bool:
+        """Whether an earlier start has encoded the data, so that its files are no longer read."""
+        return all(
+            (self.training / "data" / f"{name}.json").exists() for name in ("train", "valid")
+        )
+
     def has_tokenizers(self) -> bool:
         names = {path.name for path in self.folder.glob("*tokenizer.json")}
         return "tokenizer.json" in names or len(names) == 2
@@ -223,6 +229,15 @@ class Run:
     def files(self) -> set[Path]:
         """The files that are in the folder itself."""
         return {path for path in self.folder.glob("*") if path.is_file()}
+
+    def check_place(self) -> None:
+        """Check that the folder is there and can be written to, or that it can be made."""
+        made = self.missing_folders()
+        parent = made[-1].parent if made else self.folder
+        if not parent.is_dir():
+            raise RunError(f"{parent}: is not a folder; choose another --out")
+        if not os.access(parent, os.W_OK | os.X_OK):
+            raise RunError(f"{parent}: no permission to write there; choose another --out")
 
     def missing_folders(self) -> list[Path]:
         """The folders that the first start has to make, the innermost first."""

@@ -7,10 +7,11 @@ from typing import Any
 
 from regard import tasks
 from regard.errors import RecipeError, RunError
-from regard.recipe import Recipe, override, parse, read
+from regard.recipe import Recipe, check_settings, override, parse, parse_section, read
 from regard.run import Run
 from regard.tasks.suggestions import still_true, suggest_from
 from regard.tasks.task import DataFlags
+from regard.training.checks import DATA
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,7 @@ def from_data(flag: str, data: DataFlags, options: DataOptions) -> Start:
     out = options.out or Path("runs", name)
     if (out / "recipe.toml").exists():
         return Start(started(entry.name, section, out, settings), out)
+    check(entry.name, section, out, options)
     recipe, reasons = suggested(entry.name, section, settings, options.preset)
     return Start(recipe, out, tuple(reasons))
 
@@ -78,6 +80,21 @@ def section_of(entry: tasks.Entry, flags: DataFlags) -> tuple[dict[str, Any], st
     return (flags.files(), entry.name) if make is None else make(flags)
 
 
+def check(task: str, data: dict[str, Any], out: Path, options: DataOptions) -> None:
+    """Refuse what is wrong before the data is read, which may take long."""
+    asked = override({"task": task, "data": data}, options.settings)
+    check_settings(asked, "command line")
+    section = parse_section(tasks.get(task).recipe, "data", asked["data"], "command line")
+    section.check_files()
+    if from_run := asked.get("train", {}).get("from_run"):
+        if options.preset:
+            raise RecipeError(
+                f"--preset {options.preset}: --from takes the run's own shape; leave one out"
+            )
+        Run.open(from_run).recipe()
+    Run(out).check_place()
+
+
 def started(task: str, data: dict[str, Any], out: Path, settings: tuple[str, ...]) -> Recipe:
     """The recipe of the run in the folder: its sizes were chosen when it started, and only what the
     person types may differ.
@@ -86,7 +103,9 @@ def started(task: str, data: dict[str, Any], out: Path, settings: tuple[str, ...
     if recipe.task != task:
         raise RunError(f"{out}: holds a run for {recipe.task}, not {task}; choose another --out")
     values = recipe.model_dump(mode="json", exclude_none=True)
-    values["data"] |= {**data, "folder": "."}
+    # Whether it is the same data is checked when training starts.
+    kept = {key: value for key, value in values["data"].items() if f"data.{key}" not in DATA}
+    values["data"] = {**kept, **data, "folder": "."}
     return parse(override(values, settings), "command line")
 
 
@@ -97,14 +116,7 @@ def suggested(
     task = tasks.get(name)
     # What is asked for may change how the data is read, and which sizes fit.
     asked = override({"data": data, "model": {}, "train": {}}, settings)
-    for section, values in asked.items():
-        if section in ("data", "model", "train") and not isinstance(values, dict):
-            raise RecipeError(
-                f"--set {section}={values}: {section} is a section; name one of its keys as well"
-            )
     if from_run := asked["train"].get("from_run"):
-        if preset:
-            raise RecipeError(f"--preset {preset}: --from takes the run's own shape; leave one out")
         found = suggest_from(task, from_run, asked["data"])
     else:
         found = task.suggest(asked["data"], asked["model"], preset or "standard")

@@ -1,5 +1,6 @@
 """What the screen says of speed, and that a stop is the end of the command."""
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -59,5 +60,8 @@ def test_a_command_ends_where_its_training_is_stopped(capsys: pytest.CaptureFixt
     show_training(iter([Note("a remark")]), Path("run"))
     with pytest.raises(SystemExit) as stopped:
         show_training(iter([Note("a remark"), Interrupted(7)]), Path("run"))
-    assert stopped.value.code == 0
+    assert stopped.value.code == 130
+    with pytest.raises(SystemExit) as stopped:
+        show_training(iter([Interrupted(7, signal.SIGTERM)]), Path("run"))
+    assert stopped.value.code == 143
     assert "Stopped after step 7" in capsys.readouterr().err

@@ -241,7 +241,7 @@ def test_a_share_out_of_range_is_a_sentence(
     (tmp_path / "a.tsv").write_text(REVIEWS)
     command = ["train", "--labelled", str(tmp_path / "a.tsv"), "--out", str(tmp_path / "run")]
     for setting, said in (
-        ("data.held_out_share=0.5", "data.held_out_share = 0.5: input should be less than 0.5"),
+        ("data.held_out_share=0.5", "data.held_out_share = 0.5: give a number between 0 and 0.5"),
         ("data.lable=1", "unknown key data.lable; did you mean data.label?"),
     ):
         assert said in failing([*command, "--set", setting], capsys)

@@ -83,9 +83,9 @@ def test_sizes_fit_the_kind_that_is_asked_for(task: str, kind: str) -> None:
 
 
 def test_a_kind_that_does_not_exist_is_a_sentence() -> None:
-    with pytest.raises(RecipeError, match="kind = 'bert': input should be 'gpt' or 'recurrent'"):
+    with pytest.raises(RecipeError, match="kind = 'bert': give 'gpt' or 'recurrent'"):
         chosen("language-model", "model.kind=bert")
-    with pytest.raises(RecipeError, match="--set model=recurrent: model is a section"):
+    with pytest.raises(RecipeError, match="model = 'recurrent': model is a section"):
         chosen("language-model", "model=recurrent")
 
 

@@ -22,7 +22,7 @@ from regard.tasks.classification import Classifier
 from regard.tasks.embedder import Embedder
 from regard.tasks.filler import Filler
 from regard.tasks.tagging import Tagger
-from regard.training.events import Note, StepReport
+from regard.training.events import Note, Phase, StepReport
 from regard.training.run import train, training_run
 from regard.weights import load_model, read_tensors
 
@@ -262,7 +262,7 @@ def test_embeddings_begin_with_what_counting_tells(folder: Path, tmp_path: Path)
     settings = ("data.cooccurrence_window=4", "train.steps=1", "train.learning_rate=1e-12")
     recipe = recipe_of(folder, "masked-language-model", *settings)
     events = list(training_run(recipe, tmp_path))
-    assert any("Counting which pieces" in event.text for event in events if isinstance(event, Note))
+    assert any("Counting which" in event.text for event in events if isinstance(event, Phase))
     run = Run(tmp_path)
     pieces = len(run.tokenizers().source)
     model: Any = load_model(run)

@@ -17,7 +17,7 @@ from regard.models import build
 from regard.objectives import Loss
 from regard.recipe import Recipe
 from regard.run import Run
-from regard.training import run as run_module
+from regard.training import learning
 from regard.training.events import Estimate, Event, Finished, Peak, Position, StepReport
 from regard.training.loop import TrainingData, derived_seed, training_steps
 from regard.training.optimizer import build_optimizer
@@ -106,8 +106,8 @@ def poison(monkeypatch: pytest.MonkeyPatch, calls: Callable[[int], bool]) -> Non
         return Loss(loss.total * (math.nan if calls(number) else 1.0), loss.count)
 
     monkeypatch.setattr(objectives, "translation", poisoned)
-    monkeypatch.setattr(run_module, "estimate", lambda *_: UNTRIED)
-    monkeypatch.setattr(run_module, "slices_that_fit", lambda *_: 1)
+    monkeypatch.setattr(learning, "estimate", lambda *_: UNTRIED)
+    monkeypatch.setattr(learning, "slices_that_fit", lambda *_: 1)
 
 
 def test_skipped_updates_are_counted_and_logged(
@@ -225,7 +225,7 @@ def test_the_estimate_is_near_what_happens(tiny: Tiny, tmp_path: Path) -> None:
 def test_the_estimate_teaches_nothing(
     tiny: Tiny, finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run_module, "estimate", lambda *_: UNTRIED)
+    monkeypatch.setattr(learning, "estimate", lambda *_: UNTRIED)
     train(tiny(), tmp_path)
     assert (tmp_path / "model.safetensors").read_bytes() == (
         (finished / "model.safetensors").read_bytes()

@@ -18,7 +18,16 @@ from regard.machine import devices
 from regard.recipe import Recipe
 from regard.run import Run
 from regard.training import updates
-from regard.training.events import Event, Finished, Interrupted, Note, Resumed, Saved, StepReport
+from regard.training.events import (
+    Event,
+    Finished,
+    Interrupted,
+    Note,
+    Phase,
+    Resumed,
+    Saved,
+    StepReport,
+)
 from regard.training.run import train, training_run
 from regard.weights import read_tensors
 
@@ -290,7 +299,7 @@ def identity(path: Path) -> tuple[int, int, int]:
 def test_what_stop_says_and_saves(tiny: Tiny, tmp_path: Path) -> None:
     run = Run(tmp_path)
     between = run_until(tiny(), tmp_path, 7, TERMINATE)
-    assert between == [Saved(7, run.checkpoint_path(7)), Interrupted(7)]
+    assert between == [Saved(7, run.checkpoint_path(7)), Interrupted(7, signal.SIGTERM)]
     # The regular save of step 12 comes first; then nothing is left to save.
     before = run_until(tiny(), tmp_path, 12, INTERRUPT)
     assert before == [Saved(12, run.checkpoint_path(12)), Interrupted(12)]
@@ -323,7 +332,7 @@ def test_a_second_signal_acts_at_once(tiny: Tiny, tmp_path: Path) -> None:
 def test_signals_are_left_alone_while_nothing_is_learned(tiny: Tiny, tmp_path: Path) -> None:
     before = signal.getsignal(signal.SIGTERM)
     with closing(training_run(tiny(), tmp_path)) as events:
-        assert isinstance(next(events), Note)
+        assert isinstance(next(events), Phase)
         assert signal.getsignal(signal.SIGTERM) is before
         next(event for event in events if isinstance(event, StepReport))
         assert signal.getsignal(signal.SIGTERM) is not before

@@ -42,7 +42,6 @@ def all_of(kind: type[Kind], events: Iterable[Event]) -> list[Kind]:
         ("model.dropout=0.1", "model.dropout"),
         ("model.d_ff=64", "model.d_ff"),
         ("tokenizer.vocabulary_size=400", "tokenizer.vocabulary_size"),
-        ('data.train=["valid.xx", "valid.yy"]', "data.train"),
         ("train.moving_average=0.9", "train.moving_average"),
         ("decode.beam_size=2", "decode.beam_size"),
     ],
@@ -56,6 +55,15 @@ def test_another_experiment_in_the_same_folder_is_refused(
     assert f" {key} = " in str(raised.value)
     assert str(finished) in str(raised.value)
     assert (finished / "recipe.toml").read_bytes() == before
+
+
+def test_other_data_in_the_same_folder_is_said_in_words(tiny: Tiny, finished: Path) -> None:
+    with pytest.raises(RunError) as raised:
+        train(tiny('data.train=["valid.xx", "valid.yy"]'), finished)
+    before, _, here = str(raised.value).partition(", and here the data is ")
+    assert "holds another run, which learned from " in before
+    assert before.endswith("train.yy")
+    assert here.endswith("valid.yy; choose another --out")
 
 
 def test_a_finished_run_says_so_and_does_nothing(tiny: Tiny, finished: Path) -> None:
@@ -101,7 +109,7 @@ def test_a_finished_run_without_checkpoints_is_not_begun_anew(tiny: Tiny, copy: 
 
 def test_a_file_where_the_folder_should_be(tiny: Tiny, tmp_path: Path) -> None:
     (tmp_path / "run").write_text("not a folder")
-    with pytest.raises(RunError, match="cannot be made"):
+    with pytest.raises(RunError, match="is not a folder"):
         train(tiny(), tmp_path / "run")
 
 

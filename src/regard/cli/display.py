@@ -90,7 +90,7 @@ def show_training(events: Iterator["Event"], out: Path) -> None:
     finally:
         screen.close()
     if isinstance(event, Interrupted):
-        sys.exit(0)
+        sys.exit(128 + event.signal)  # as a shell reports what a signal has ended
 
 
 class TrainingScreen:
@@ -119,6 +119,8 @@ class TrainingScreen:
             case events.Note():
                 style = "yellow" if event.warning else "dim"
                 self.line(("warning: " if event.warning else "") + event.text, style)
+            case events.Phase():
+                self.line(f"{event.text} …", "dim")
             case events.DataReady():
                 self.data(event)
             case events.ExamplesReady():

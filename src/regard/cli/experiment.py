@@ -56,7 +56,7 @@ def attention_matters(
 
 def is_finished(folder: Path, recipe: "Recipe") -> bool:
     from regard.run import Run
-    from regard.training.run import finished
+    from regard.training.checks import finished
 
     return bool(finished(Run(folder), recipe))
 

@@ -46,7 +46,7 @@ def plan(
     from regard.planning.plan import make_plan, planning_of
     from regard.recipe import read
     from regard.run import Run
-    from regard.training.initialise import with_model_of
+    from regard.training.checks import with_model_of
     from regard.training.team import worthwhile
 
     path, home = located(recipe)

@@ -30,7 +30,7 @@ from regard.tasks.sections import (
 from regard.tasks.task import Description, Sizes
 from regard.tasks.tokenizers import known_tokenizers, learn
 from regard.text.tokenizer import Tokenizer, Tokenizers
-from regard.training.events import Event, ExamplesReady, Note
+from regard.training.events import Event, ExamplesReady, Note, Phase
 
 if TYPE_CHECKING:
     from torch import nn
@@ -156,7 +156,7 @@ def encode(
     """Write the labels, the tokenizer unless there is one, and the ids of both sets to the disk."""
     from regard.data.label_ids import write_labelled
 
-    yield Note("Reading the labelled text …")
+    yield Phase("Reading the labelled text")
     split = LabelSplit.of(units, recipe)
     learned, labels = labels_of(split)
     if unseen := [label for label in labels if label not in learned]:
@@ -164,10 +164,10 @@ def encode(
         yield Note(f"only in the validation data, so never learned: {shown}", warning=True)
     save_labels(run, labels)
     if tokenizer is None:
-        yield Note("Learning the vocabulary …")
+        yield Phase("Learning the vocabulary")
         tokenizer = learned_tokenizer(recipe, split)
         run.save_tokenizers(Tokenizers(tokenizer, tokenizer))
-    yield Note("Encoding the text …")
+    yield Phase("Encoding the text")
     for name, examples in (("valid", split.valid()), ("train", split.train())):
         write_labelled(
             examples,

@@ -40,7 +40,7 @@ from regard.tasks.task import (
     TextQuestion,
 )
 from regard.tasks.text_sizes import suggest_for_text
-from regard.training.events import Event, ExamplesReady, Note
+from regard.training.events import Event, ExamplesReady, Phase
 
 if TYPE_CHECKING:
     from torch import nn
@@ -116,7 +116,7 @@ def setup(run: Run, recipe: MaskedLanguageModelRecipe) -> "Generator[Event, None
     batches = WindowBatches(len(train), content, batch_tokens, recipe.seed, hidden=hidden)
     yield ExamplesReady(len(train), len(valid), "tokens", batches.padding())
     if data.cooccurrence_window and not run.checkpoints():
-        yield Note("Counting which pieces stand near each other, for the model to start from …")
+        yield Phase("Counting which pieces stand near each other, for the model to start from")
     in_pairs = model.next_sentence
     held_out = MaskedExamples(valid, content, masking, in_pairs)
     return TrainingSetup(

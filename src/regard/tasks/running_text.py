@@ -14,7 +14,7 @@ from regard.tasks.measuring import SAMPLE
 from regard.tasks.sections import TextSection
 from regard.tasks.tokenizers import known_tokenizers, learn
 from regard.text.tokenizer import Tokenizer, Tokenizers
-from regard.training.events import Event, Note
+from regard.training.events import Event, Phase
 
 if TYPE_CHECKING:
     from regard.data.stream import Stream
@@ -79,13 +79,13 @@ def streams(
     folder = run.training / "data"
     names = ("valid", "train")
     if tokenizer is None or not up_to_date(run, tokenizer):
-        yield Note("Reading the text …")
+        yield Phase("Reading the text")
         split = TextSplit.of(recipe.data)
         if tokenizer is None:
-            yield Note("Learning the vocabulary …")
+            yield Phase("Learning the vocabulary")
             tokenizer = learned(recipe, split, verbatim)
             run.save_tokenizers(Tokenizers(tokenizer, tokenizer))
-        yield Note("Encoding the text …")
+        yield Phase("Encoding the text")
         for name, texts in zip(names, (split.valid(), split.train()), strict=True):
             parts = texts if verbatim else paragraphs(texts)
             write_stream(parts, tokenizer, folder, name)

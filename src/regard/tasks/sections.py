@@ -5,9 +5,10 @@ from typing import Literal, Self
 
 from pydantic import AliasChoices, Field, field_validator, model_validator
 
+from regard.data.corpus import check_file
 from regard.datasets import with_data_folder
 from regard.errors import RecipeError
-from regard.recipe import Section, TrainSection
+from regard.recipe import Recipe, Section, TrainSection
 
 
 class FilesSection(Section):
@@ -47,6 +48,15 @@ class FilesSection(Section):
 
     def resolved(self) -> Self:
         return self.model_copy(update={"folder": str(Path(self.folder).resolve())})
+
+    def check(self, recipe: Recipe) -> None:
+        self.check_files()
+
+    def check_files(self) -> None:
+        """Check that the files are there and can be read."""
+        embeddings = [Path(self.folder, self.embeddings)] if self.embeddings else []
+        for path in (*self.paths("train"), *self.paths("valid"), *embeddings):
+            check_file(path)
 
     def paths(self, name: Literal["train", "valid"]) -> list[Path]:
         return [Path(self.folder, file) for file in getattr(self, name)]
@@ -141,6 +151,11 @@ class TokenizerSection(Section):
     folder: str | None = Field(
         default=None, description="A run whose tokenizer is used; it starts at data.folder."
     )
+
+    def check(self, recipe: Recipe) -> None:
+        from regard.tasks.tokenizers import given_tokenizers
+
+        given_tokenizers(recipe)
 
 
 class TokenTraining(TrainSection):

@@ -1,5 +1,6 @@
 """The events that a training run reports, in the order in which they happen."""
 
+import signal
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -9,10 +10,17 @@ from regard.evaluate.validation import Validation
 
 @dataclass(frozen=True)
 class Note:
-    """Something a person should know: a phase that starts, a warning, a fallback."""
+    """Something a person should know: a warning, a fallback."""
 
     text: str
     warning: bool = False
+
+
+@dataclass(frozen=True)
+class Phase:
+    """The work that starts now and ends with the next event."""
+
+    text: str  # "Encoding the pairs"
 
 
 @dataclass(frozen=True)
@@ -109,6 +117,7 @@ class Interrupted:
     """Everything is saved; the same command resumes from here."""
 
     step: int
+    signal: int = signal.SIGINT  # that asked for it
 
 
 @dataclass(frozen=True)
@@ -125,6 +134,7 @@ class Finished:
 
 Event = (
     Note
+    | Phase
     | DataReady
     | ExamplesReady
     | Estimate

@@ -1,39 +1,14 @@
-"""Starts training from another run: takes its model from its recipe, and its weights."""
+"""Starts a new model from the weights of another run."""
 
 import torch
 from torch import nn
 
 from regard.errors import RecipeError
-from regard.recipe import Recipe, parse
 from regard.run import Run
 from regard.weights import kept, read_tensors
 
 # Weights that belong to a task, not to what a model has learned of the language.
 OWN = ("output.", "pooler.", "relation.", "head.", "head_norm.")
-
-
-def with_model_of(recipe: Recipe, run: Run) -> Recipe:
-    """The recipe with the model of the run that it starts from, except for its own settings. A
-    started run has this model in its own recipe already.
-    """
-    if not recipe.train.from_run:
-        return recipe
-    started = run.recipe_path.exists()
-    model = (run if started else Run.open(recipe.train.from_run)).recipe().model
-    given = recipe.model.model_dump(mode="json", include=recipe.model.model_fields_set)
-    if "model" not in recipe.model_fields_set:
-        given = {}
-    kind = getattr(model, "kind", None)
-    if given.get("kind", kind) != kind:
-        return recipe
-    if type(model) not in {*recipe.models.values(), type(recipe.model)}:
-        raise RecipeError(
-            f"train.from_run {recipe.train.from_run}: a model of kind {kind} for another "
-            f"task cannot become one for {recipe.task}"
-        )
-    values = recipe.model_dump(mode="json", exclude_none=True)
-    values["model"] = model.model_dump(mode="json") | given
-    return parse(values, recipe.train.from_run)
 
 
 @torch.no_grad()

@@ -5,7 +5,7 @@ import math
 from pathlib import Path
 from typing import Any, Self
 
-from regard.errors import RecipeError, RunError
+from regard.errors import RunError
 from regard.files import write_file
 
 
@@ -64,11 +64,6 @@ def is_before_checkpoint(line: bytes, step: int) -> bool:
 
 
 def open_board(folder: Path, step: int) -> Any:
-    try:
-        from torch.utils.tensorboard import SummaryWriter
-    except ImportError:
-        raise RecipeError(
-            "train.tensorboard: the package tensorboard is missing; "
-            "install it with `pip install tensorboard`, or leave the setting out"
-        ) from None
+    from torch.utils.tensorboard import SummaryWriter
+
     return SummaryWriter(str(folder), purge_step=step + 1)

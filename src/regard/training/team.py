@@ -1,7 +1,8 @@
 """The processes that train one model together; a single process is a team of one.
 
 An update is the same whatever the size of the team: its batches are shared out whole when they
-divide evenly, else each process takes every size-th row of each. PyTorch adds up the gradients.
+divide evenly, else each process takes every size-th row of each. PyTorch adds up the gradients; a
+team of one loads nothing of it.
 """
 
 import os
@@ -15,14 +16,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-
-import torch
-import torch.distributed as dist
+from typing import TYPE_CHECKING
 
 from regard.data.batches import Indices
 from regard.errors import RunError
-from regard.machine import cores, devices
+from regard.machine import cores
 from regard.recipe import TrainSection
+
+if TYPE_CHECKING:
+    import torch
 
 # The others wait while the leader prepares the data and validates.
 PATIENCE = timedelta(hours=12)
@@ -74,14 +76,20 @@ class Team:
         """The sum over all processes, with the same bits in each."""
         if self.size == 1:
             return number
+        import torch
+        import torch.distributed as dist
+
         tensor = torch.tensor([number], dtype=torch.float64)
         dist.all_reduce(tensor)
         return float(tensor)
 
-    def gathered(self, table: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    def gathered(self, table: "dict[str, torch.Tensor]") -> "dict[str, torch.Tensor]":
         """The rows of all processes one after another, where a process may have none."""
         if self.size == 1:
             return table
+        import torch
+        import torch.distributed as dist
+
         counts = torch.zeros(self.size, dtype=torch.int64)
         counts[self.rank] = len(next(iter(table.values()))) if table else 0
         dist.all_reduce(counts)
@@ -98,8 +106,11 @@ class Team:
             parts[name] = whole.to(torch.int64 if not shape else torch.float32)
         return parts
 
-    def shapes(self, table: dict[str, torch.Tensor]) -> dict[str, tuple[int, ...]]:
+    def shapes(self, table: "dict[str, torch.Tensor]") -> dict[str, tuple[int, ...]]:
         """The shape of a row of each part: the states that a model carries, and their places."""
+        import torch
+        import torch.distributed as dist
+
         sizes = torch.zeros(2, dtype=torch.int64)
         if table:
             sizes = torch.tensor(table["states"].shape[1:])
@@ -129,6 +140,8 @@ def worthwhile(train: TrainSection) -> int:
     """The number of processes to train with, where the recipe does not say: on CPUs two processes
     of one thread are faster than one of two, as long as each has enough work for each update.
     """
+    from regard.machine import devices
+
     if train.processes or train.threads or devices.choose_device(train.device).type != "cpu":
         return max(1, train.processes)
     if train.steps < WORTHWHILE_STEPS:
@@ -172,6 +185,9 @@ def assembled(command: Sequence[str], processes: int) -> Iterator[Team]:
 @contextmanager
 def joined(rank: int, size: int, store: str | None) -> Iterator[None]:
     """Join a process group, which meets at our file or at the address that a launcher gives."""
+    import torch
+    import torch.distributed as dist
+
     dist.init_process_group(
         "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo",
         init_method=f"file://{store}" if store else "env://",

@@ -1,5 +1,6 @@
 """Runs the updates of training, with logging, validation and checkpoints."""
 
+import signal
 from collections.abc import Callable, Generator
 from typing import Any
 
@@ -19,7 +20,7 @@ def update_until_done(
     data: TrainingData,
     objective: Objective,
     judge: Judge | None,
-    stop: Callable[[], bool],
+    stop: Callable[[], int],
 ) -> Generator[Event, None, bool]:
     """Train to the end, or return False when asked to stop. Only a team's leader has a judge."""
     train, progress, members = recipe.train, state.progress, data.team
@@ -27,11 +28,11 @@ def update_until_done(
         state.model, state.optimizer, objective, data, train, recipe.seed, progress.position
     )
     while not done(state, recipe):
-        if members.any(stop()):
+        if members.any(stop() > 0):
             saved = state.step == 0 or run.checkpoint_path(state.step).exists()
             if not members.from_leader(saved):
                 yield save(run, recipe, state, data)
-            yield Interrupted(state.step)
+            yield Interrupted(state.step, stop() or signal.SIGTERM)
             return False
         report = next(steps)
         note_step(report, state)

@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from regard.configs.recurrent import RecurrentConfig
 from regard.configs.transformer import TransformerConfig
-from regard.data.corpus import language_codes
+from regard.data.corpus import check_files, language_codes
 from regard.recipe import Recipe, Section
 from regard.run import Run
 from regard.tasks.sections import (
@@ -47,6 +47,12 @@ class PairSection(ImportableSection):
                 "name either the training files (train) or a built-in corpus (builtin)"
             )
         return self
+
+    def check_files(self) -> None:
+        super().check_files()
+        for name in ("train", "valid"):
+            if paths := self.paths(name):
+                check_files(paths)
 
     def named(self) -> bool:
         ways = bool(self.train), self.builtin is not None, self.imported is not None

@@ -12,7 +12,7 @@ from regard.tasks.embeddings import from_vectors
 from regard.tasks.tokenizers import known_tokenizers
 from regard.tasks.translation import pairs
 from regard.tasks.translation.recipe import TranslationRecipe
-from regard.training.events import DataReady, Event, Note
+from regard.training.events import DataReady, Event, Phase
 from regard.training.setup import TrainingSetup
 
 
@@ -22,14 +22,14 @@ def setup(run: Run, recipe: TranslationRecipe) -> Generator[Event, None, Trainin
     prepared = pairs.load_prepared(run, tokenizers) if tokenizers else None
     reports = None
     if prepared is None:
-        yield Note("Reading the pairs …")
+        yield Phase("Reading the pairs")
         count = pairs.survey(pairs.corpus(recipe.data)).pairs
         split = pairs.Split.of(recipe, count)
         if tokenizers is None:
-            yield Note(f"Learning the vocabulary from {count:,} pairs …")
+            yield Phase(f"Learning the vocabulary from {count:,} pairs")
             tokenizers = pairs.learn_tokenizers(recipe, split)
             run.save_tokenizers(tokenizers)
-        yield Note("Encoding the pairs …")
+        yield Phase("Encoding the pairs")
         reports = pairs.encode_pairs(run, recipe, split, tokenizers)
         prepared = pairs.load_prepared(run, tokenizers)
         if prepared is None:

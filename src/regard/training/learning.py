@@ -1,0 +1,129 @@
+"""Trains on prepared data: brings the model, the optimizer, the loop and the judge together."""
+
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import nn
+
+from regard import tasks
+from regard.machine import cores, devices, memory
+from regard.objectives import Loss
+from regard.recipe import Recipe
+from regard.run import Run
+from regard.training.estimate import estimate, measured_peak
+from regard.training.events import Event, Note, Resumed
+from regard.training.finish import finish
+from regard.training.fit import slices_that_fit
+from regard.training.initialise import from_run
+from regard.training.judge import Judge
+from regard.training.log import Log
+from regard.training.loop import Objective, TrainingData, derived_seed
+from regard.training.parallel import shard
+from regard.training.setup import TrainingSetup
+from regard.training.state import TrainingState
+from regard.training.stopping import stopping
+from regard.training.team import Team
+from regard.training.updates import drop_old_checkpoints, update_until_done
+from regard.weights import build, unchanged_buffers
+
+
+def train_together(run: Run, recipe: Recipe, members: Team) -> Iterator[Event]:
+    memory.keep_big_buffers()
+    threads = max(1, cores.usable_cores() // members.local_size)
+    torch.set_num_threads(recipe.train.threads or threads)
+    with members.leader_first():
+        setup = yield from tasks.get(recipe.task).setup(run, recipe)
+    with stopping() as stop:
+        yield from train_prepared(run, recipe, setup, members, stop)
+
+
+def train_prepared(
+    run: Run, recipe: Recipe, setup: TrainingSetup, members: Team, stop: Callable[[], int]
+) -> Iterator[Event]:
+    """Train on encoded data to the end, or until a stop is requested."""
+    device = devices.choose_device(recipe.train.device)
+    if device == torch.device("cuda"):
+        device = torch.device("cuda", members.local_rank)
+        torch.cuda.set_device(device)
+    state, remark = first_state(run, recipe, setup, members, device)
+    with members.leader_first():
+        damaged = state.restore(run)
+    if remark and not state.step:
+        yield Note(remark)
+    dtype = devices.choose_precision(recipe.train.precision, device)
+    objective = in_precision(setup.objective, device, dtype)
+    data = TrainingData(setup.examples, setup.batches, members, carried_state=setup.carried)
+    with unchanged_buffers(state.model):
+        data.slices = slices_that_fit(state.model, objective, data)
+    changed = state.resume_under(conditions(device, dtype, data))
+    yield from (Note(sentence, warning=True) for sentence in (*damaged, *changed))
+    if state.step:
+        drop_old_checkpoints(run, recipe)  # the last process may have died before it did
+        with unchanged_buffers(state.model):
+            peak = measured_peak(state.model, objective, data, dtype)
+        yield Resumed(state.step, peak)
+    else:
+        num_bytes = 12 * sum(parameter.numel() for parameter in state.model.parameters())
+        run.require_space(2 * (recipe.train.keep + 1) * num_bytes)
+        steps, accumulate = recipe.train.steps, recipe.train.accumulate
+        with unchanged_buffers(state.model):
+            expected = estimate(state.model, objective, data, steps, accumulate, dtype)
+        yield replace(expected, remark=setup.remark)
+    if data.carried_state is not None:
+        data.carried_state.load(state.carried)  # trial updates have overwritten it
+    tensorboard = recipe.train.tensorboard
+    log = Log(run.folder, state.step, tensorboard) if members.leads else None
+    with log or nullcontext():
+        judge = Judge(run, recipe, state, setup, log) if log else None
+        if (yield from update_until_done(run, recipe, state, data, objective, judge, stop)):
+            last = state.judged_weights()
+            if judge:
+                yield from finish(judge, last)
+
+
+def first_state(
+    run: Run, recipe: Recipe, setup: TrainingSetup, members: Team, device: torch.device
+) -> tuple[TrainingState, str]:
+    """The model before the first update, the same in every process, and a remark on it if any."""
+
+    def model() -> nn.Module:
+        return build(recipe, setup.sizes).to(device)
+
+    torch.manual_seed(derived_seed(recipe.seed))
+    first = model().train()
+    remark = ""
+    if not run.checkpoints():
+        if recipe.train.from_run:
+            remark = from_run(first, recipe.train.from_run)
+        elif setup.initialise is not None:
+            remark = setup.initialise(first)
+    if members.size == 1 or recipe.train.parallel == "ddp":
+        return TrainingState(first, recipe.train), remark
+    shard(first)
+    return TrainingState(first, recipe.train, twin=model), remark
+
+
+def conditions(device: torch.device, dtype: torch.dtype, data: TrainingData) -> dict[str, str]:
+    """The conditions beside the recipe that the last bits of a result depend on."""
+    return {
+        "device": device.type,
+        "precision": str(dtype).removeprefix("torch."),
+        "processes": str(data.team.size),
+        "pieces of a batch": str(data.slices),
+        "threads": str(torch.get_num_threads()),
+        "torch": torch.__version__,
+    }
+
+
+def in_precision(objective: Objective, device: torch.device, dtype: torch.dtype) -> Objective:
+    """The task's objective, with its products in the chosen precision."""
+
+    def mixed(model: Any, batch: Any) -> Loss:
+        with torch.autocast(device.type, dtype=dtype):
+            return objective(model, batch)
+
+    # Even a disabled autocast costs a narrow model a tenth of its speed.
+    return objective if dtype == torch.float32 else mixed
