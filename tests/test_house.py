@@ -25,12 +25,12 @@ RECIPES = sorted((ROOT / "recipes").glob("*.toml"))
 # The rooms from the foundation up. A room may import those before it, and itself; `tasks` is the
 # list of tasks, which loads nothing, and `tasks.` are the tasks themselves.
 ORDER = [
-    *("errors", "reporter", "tasks", "layers", "configs", "text", "files", "machine"),
-    *("datasets", "data"),
+    *("errors", "reporter", "notebook", "tasks", "layers", "configs", "text", "files"),
+    *("machine", "datasets", "data"),
     *("decode", "objectives", "models", "recipe_names", "recipe_format", "recipe_errors"),
     *("recipe", "recipe_settings", "recipe_catalogue", "run", "weights", "evaluate", "inspect"),
     *("engines", "planning"),
-    *("training", "tasks.", "start", "compare", "api", "studio", "serve", "cli", "__main__"),
+    *("training", "tasks.", "start", "compare", "studio", "serve", "cli", "api", "__main__"),
 ]
 # Rooms that are handed models, and may only name their types.
 HANDED_MODELS = {"evaluate", "inspect", "engines"}
@@ -224,6 +224,8 @@ LONG_FUNCTIONS: dict[str, str] = {}
 MANY_PARAMETERS = {
     "regard/decode/beam.py:beam": "a search over any step, each of whose settings is a plain value",
     "regard/decode/sample.py:collect": "the same for sampling",
+    "regard/api/train.py:train": "what a person calls, with the options of a command",
+    "regard/api/train.py:training_run": "the same, event by event",
 }
 
 
@@ -239,15 +241,33 @@ def parameters(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     return len([name for name in names if name not in ("self", "cls")])
 
 
+def lines_of(node: ast.stmt) -> int:
+    return (node.end_lineno or 0) - node.lineno + 1
+
+
+def docstring_lines(node: ast.AST) -> int:
+    """The lines of help, which a reader may skip."""
+    return sum(
+        lines_of(each.body[0])
+        for each in ast.walk(node)
+        if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module)
+        and ast.get_docstring(each)
+    )
+
+
+def code_lines(path: Path) -> int:
+    text = path.read_text("utf-8")
+    return len(text.splitlines()) - docstring_lines(ast.parse(text))
+
+
 def test_files_and_functions_can_be_read_in_one_sitting() -> None:
-    lengths = {named(path): len(path.read_text("utf-8").splitlines()) for path in FILES}
-    long_files = {name for name, length in lengths.items() if length > FILE_LINES}
+    long_files = {named(path) for path in FILES if code_lines(path) > FILE_LINES}
     found = {name: node for path in FILES for name, node in functions(path)}
     long_functions = {
         name
         for name, node in found.items()
-        if (node.end_lineno or 0) - node.lineno + 1 > FUNCTION_LINES
-        # A command is mostly its help.
+        if lines_of(node) - docstring_lines(node) > FUNCTION_LINES
+        # A command is mostly its options.
         and not (name.startswith("regard/cli/") and ast.get_docstring(node))
     }
     many = {

@@ -3,21 +3,33 @@
 import pkgutil
 import subprocess
 import sys
+from importlib.metadata import version
 
 import regard
 
 NAMES = [
     *("Recipe", "read_recipe", "Task", "PairFilter", "Tokenizer", "train", "training_run", "Run"),
     *("load", "Translator", "Search", "Translation", "Alignment"),
-    *("Writer", "Writing", "Classifier", "Tagger", "Filler", "Embedder", "Attender"),
-    *("evaluate_run", "Evaluation", "corpus_scores", "compare_runs", "head_importance", "prune"),
+    *("Writer", "Writing", "Classifier", "Classification", "Tagger", "TaggedSentence"),
+    *("TaggedWord", "Filler", "Filled", "Embedder", "Attender"),
+    *("ClassifierEstimator", "TaggerEstimator"),
+    *(
+        "evaluate_run",
+        "Evaluation",
+        "ScoreLine",
+        "corpus_scores",
+        "compare_runs",
+        "head_importance",
+        "prune",
+    ),
     *("RegardError", "RecipeError", "DataError", "RunError", "RequestError"),
 ]
 
 
 def test_all_is_the_list() -> None:
     assert regard.__all__ == NAMES
-    assert dir(regard) == sorted(NAMES)
+    assert dir(regard) == sorted([*NAMES, "__version__"])
+    assert regard.__version__ == version("regard")
 
 
 def test_every_name_resolves_and_is_documented() -> None:

@@ -2,6 +2,11 @@
 
 The public names, in the order of the flow. Each is loaded when it is first used, so that
 `import regard` and `regard --help` answer at once.
+
+>>> import regard
+>>> run = regard.train(pairs=[("le chat", "the cat"), …], out="runs/fr-en")  # doctest: +SKIP
+>>> run.load().translate("le chat")  # doctest: +SKIP
+'the cat'
 """
 
 from importlib import import_module
@@ -12,6 +17,8 @@ from regard.errors import DataError, RecipeError, RegardError, RequestError, Run
 if TYPE_CHECKING:
     from regard.api import evaluate as evaluate_run
     from regard.api import load
+    from regard.api.estimators import ClassifierEstimator, TaggerEstimator
+    from regard.api.train import train, training_run
     from regard.compare.runs import compare as compare_runs
     from regard.data.pair_filter import PairFilter
     from regard.decode.search import Search
@@ -20,17 +27,18 @@ if TYPE_CHECKING:
     from regard.recipe import read as read_recipe
     from regard.run import Run
     from regard.tasks.attender import Attender
-    from regard.tasks.classification import Classifier
+    from regard.tasks.classification import Classification, Classifier
     from regard.tasks.embedder import Embedder
-    from regard.tasks.filler import Filler
-    from regard.tasks.tagging import Tagger
-    from regard.tasks.task import Evaluation, Task
+    from regard.tasks.filler import Filled, Filler
+    from regard.tasks.tagging import TaggedSentence, TaggedWord, Tagger
+    from regard.tasks.task import Evaluation, ScoreLine, Task
     from regard.tasks.translation.heads import head_importance, prune
     from regard.tasks.translation.looking import Alignment
-    from regard.tasks.translation.translator import Translation, Translator
-    from regard.tasks.writer import Writer, Writing
+    from regard.tasks.translation.translation import Translation
+    from regard.tasks.translation.translator import Translator
+    from regard.tasks.writer import Writer
+    from regard.tasks.writing import Writing
     from regard.text.tokenizer import Tokenizer
-    from regard.training.run import train, training_run
 
 __all__ = [  # noqa: RUF022
     "Recipe",
@@ -49,12 +57,19 @@ __all__ = [  # noqa: RUF022
     "Writer",
     "Writing",
     "Classifier",
+    "Classification",
     "Tagger",
+    "TaggedSentence",
+    "TaggedWord",
     "Filler",
+    "Filled",
     "Embedder",
     "Attender",
+    "ClassifierEstimator",
+    "TaggerEstimator",
     "evaluate_run",
     "Evaluation",
+    "ScoreLine",
     "corpus_scores",
     "compare_runs",
     "head_importance",
@@ -72,23 +87,30 @@ _HOMES = {
     "Task": "regard.tasks.task:Task",
     "PairFilter": "regard.data.pair_filter:PairFilter",
     "Tokenizer": "regard.text.tokenizer:Tokenizer",
-    "train": "regard.training.run:train",
-    "training_run": "regard.training.run:training_run",
+    "train": "regard.api.train:train",
+    "training_run": "regard.api.train:training_run",
     "Run": "regard.run:Run",
     "load": "regard.api:load",
     "Translator": "regard.tasks.translation.translator:Translator",
     "Search": "regard.decode.search:Search",
-    "Translation": "regard.tasks.translation.translator:Translation",
+    "Translation": "regard.tasks.translation.translation:Translation",
     "Alignment": "regard.tasks.translation.looking:Alignment",
     "Writer": "regard.tasks.writer:Writer",
-    "Writing": "regard.tasks.writer:Writing",
+    "Writing": "regard.tasks.writing:Writing",
     "Classifier": "regard.tasks.classification:Classifier",
+    "Classification": "regard.tasks.classification:Classification",
     "Tagger": "regard.tasks.tagging:Tagger",
+    "TaggedSentence": "regard.tasks.tagging:TaggedSentence",
+    "TaggedWord": "regard.tasks.tagging:TaggedWord",
     "Filler": "regard.tasks.filler:Filler",
+    "Filled": "regard.tasks.filler:Filled",
     "Embedder": "regard.tasks.embedder:Embedder",
     "Attender": "regard.tasks.attender:Attender",
+    "ClassifierEstimator": "regard.api.estimators:ClassifierEstimator",
+    "TaggerEstimator": "regard.api.estimators:TaggerEstimator",
     "evaluate_run": "regard.api:evaluate",
     "Evaluation": "regard.tasks.task:Evaluation",
+    "ScoreLine": "regard.tasks.task:ScoreLine",
     "corpus_scores": "regard.evaluate.scores:corpus_scores",
     "compare_runs": "regard.compare.runs:compare",
     "head_importance": "regard.tasks.translation.heads:head_importance",
@@ -97,6 +119,11 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        globals()[name] = value = version("regard")
+        return value
     if name not in _HOMES:
         raise AttributeError(f"module 'regard' has no attribute {name!r}")
     module, _, attribute = _HOMES[name].partition(":")
@@ -105,4 +132,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return [*__all__, "__version__"]

@@ -7,6 +7,8 @@ RegardError
 └── RequestError   a request that cannot be answered as asked
 """
 
+import reprlib
+
 
 class RegardError(Exception):
     """One sentence: where, what is wrong, what to do."""
@@ -26,3 +28,8 @@ class RunError(RegardError):
 
 class RequestError(RegardError):
     """A request asks for something that cannot be given."""
+
+
+def shown(value: object) -> str:
+    """A value as a sentence can hold it: short, and on one line."""
+    return " ".join(reprlib.repr(value).split())

@@ -146,7 +146,25 @@ class TrainSection(Section):
 
 
 class Recipe(Section):
-    """One experiment: what is learned, from what, how large, how long. Tasks add their sections."""
+    """One experiment: what is learned, from what, how large, how long.
+
+    Each task has a subclass with sections of its own; Recipe(task=…, …) makes one of that task.
+    A recipe cannot be changed. `print` shows it as TOML.
+
+    Raises
+    ------
+    RecipeError
+        A setting is unknown or wrong.
+
+    Examples
+    --------
+    >>> import regard
+    >>> recipe = regard.Recipe(task="translation", data={"builtin": "phrasebook"})
+    >>> recipe
+    Recipe(translation: phrasebook, transformer, 100,000 updates)
+    >>> recipe.data.held_out_share
+    0.05
+    """
 
     # The models that the task can use, by `kind`; the first is the default.
     models: ClassVar[Mapping[str, type[BaseModel]]] = MappingProxyType({})
@@ -159,6 +177,33 @@ class Recipe(Section):
     )
     model: Any = Field(default_factory=dict, validate_default=True, description="The model.")
     train: TrainSection = TrainSection()
+
+    def __new__(cls, **values: Any) -> "Recipe":
+        """The schema of the task, where none was chosen; pydantic and copies give no values."""
+        found = schema_of(values, "recipe") if cls is Recipe and values else cls
+        return super().__new__(found)
+
+    def __init__(self, **values: Any) -> None:
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            raise RecipeError(f"recipe: {explain(error, values, type(self))}") from None
+
+    # So that validation of plain values does not come through here.
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
+
+    def __repr__(self) -> str:
+        data: Any = getattr(self, "data", None)
+        shown = data.shown() if hasattr(data, "shown") else ""
+        facts = [
+            ", ".join(shown) if isinstance(shown, list) else shown,
+            str(getattr(self.model, "kind", "")),
+            f"{self.train.steps:,} updates",
+        ]
+        return f"Recipe({self.task}: {', '.join(fact for fact in facts if fact)})"
+
+    def __str__(self) -> str:
+        return to_toml(self)
 
     @field_validator("model", mode="before")
     @classmethod
@@ -254,7 +299,31 @@ def parse_section(schema: type[Recipe], name: str, values: Any, where: str) -> A
 
 
 def read(path: Path | str, settings: Iterable[str] = ()) -> Recipe:
-    """Read a recipe from a TOML file; settings like `key.path=value` override it."""
+    """Read a recipe from a TOML file.
+
+    Parameters
+    ----------
+    path
+        The file, or the name of a recipe that comes with regard.
+    settings
+        Settings that override the file, each like "train.steps=2000".
+
+    Returns
+    -------
+    Recipe
+        Of the task that the file names.
+
+    Raises
+    ------
+    RecipeError
+        There is no such file, or a setting is unknown or wrong.
+
+    Examples
+    --------
+    >>> import regard
+    >>> regard.read_recipe("demo", ["train.steps=100"])
+    Recipe(translation: phrasebook, transformer, 100 updates)
+    """
     path = Path(path)
     values = read_values(path)
     schema = schema_of(override(values, settings), str(path))

@@ -41,15 +41,71 @@ def commands_for(recipe: "Recipe", folder: Path | str) -> list[str]:
     return [command.format(run=folder) for command in commands]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run:
-    """A run folder and its files. Nothing is read before it is needed."""
+    """A run folder and its files. Nothing is read before it is needed.
+
+    Attributes
+    ----------
+    folder : Path
+
+    Examples
+    --------
+    >>> import regard
+    >>> run = regard.Run.open("runs/demo")
+    >>> run
+    Run('runs/demo': translation, 24 updates)
+    >>> run.recipe().train.steps
+    24
+    >>> translator = run.load()
+    """
 
     folder: Path
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "folder", Path(self.folder))
+
+    def __repr__(self) -> str:
+        facts = []
+        with suppress(RegardError):
+            facts = [self.task_name()] if self.recipe_path.is_file() else ["not started"]
+            step = self.info().get("step")
+            facts += [f"{step:,} updates"] if step else ["not finished"] * (facts[0] in tasks.TASKS)
+        return f"Run({str(self.folder)!r}: {', '.join(facts) or 'damaged'})"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        from regard import notebook
+
+        facts: dict[str, Any] = {"folder": self.folder}
+        with suppress(RegardError):
+            info = self.info()
+            facts["task"] = self.task_name()
+            facts |= {name: f"{info[name]:,}" for name in ("parameters", "step") if name in info}
+            for name, value in info.get("validation", {}).items():
+                if isinstance(value, int | float):
+                    facts[f"validation {name.replace('_', ' ')}"] = f"{value:.3f}"
+        return f"<p>{escape(repr(self))}</p>" + notebook.table(facts.items())
+
     @classmethod
     def open(cls, folder: Path | str) -> "Run":
-        """Open a folder that holds a run; a RunError says why if it does not."""
+        """Open a folder that holds a run.
+
+        Parameters
+        ----------
+        folder
+            The run folder.
+
+        Returns
+        -------
+        Run
+
+        Raises
+        ------
+        RunError
+            There is no such folder, or no run in it.
+        """
         run = cls(Path(folder))
         if not run.folder.is_dir():
             raise RunError(f"{folder}: no such run folder; `regard train` makes one")
@@ -97,6 +153,26 @@ class Run:
         from regard.recipe import to_toml
 
         write_file(self.recipe_path, to_toml(recipe).encode())
+
+    def load(self, device: str = "cpu") -> Any:
+        """Load what answers with this run.
+
+        Parameters
+        ----------
+        device
+            cpu, cuda, mps, or auto for the best that there is.
+
+        Returns
+        -------
+        Translator, Writer, Filler, Classifier or Tagger
+            By the task of the run; for a task of your own, what it loads.
+
+        Raises
+        ------
+        RunError
+            The run is damaged, or has no weights yet.
+        """
+        return tasks.get(self.task_name()).load(self.folder, device)
 
     def task_name(self) -> str:
         """The task as the recipe names it; the rest of the recipe may be wrong."""

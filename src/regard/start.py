@@ -9,6 +9,7 @@ from regard import tasks
 from regard.errors import RecipeError, RunError
 from regard.recipe import Recipe, check_settings, override, parse, parse_section, read
 from regard.run import Run
+from regard.tasks.sections import FilesSection
 from regard.tasks.suggestions import still_true, suggest_from
 from regard.tasks.task import DataFlags
 from regard.training.checks import DATA
@@ -85,7 +86,8 @@ def check(task: str, data: dict[str, Any], out: Path, options: DataOptions) -> N
     asked = override({"task": task, "data": data}, options.settings)
     check_settings(asked, "command line")
     section = parse_section(tasks.get(task).recipe, "data", asked["data"], "command line")
-    section.check_files()
+    if isinstance(section, FilesSection):  # data of a task of one's own may be something else
+        section.check_files()
     if from_run := asked.get("train", {}).get("from_run"):
         if options.preset:
             raise RecipeError(
@@ -105,7 +107,7 @@ def started(task: str, data: dict[str, Any], out: Path, settings: tuple[str, ...
     values = recipe.model_dump(mode="json", exclude_none=True)
     # Whether it is the same data is checked when training starts.
     kept = {key: value for key, value in values["data"].items() if f"data.{key}" not in DATA}
-    values["data"] = {**kept, **data, "folder": "."}
+    values["data"] = {**kept, "folder": ".", **data}
     return parse(override(values, settings), "command line")
 
 

@@ -21,7 +21,8 @@ from regard.errors import RegardError
 from regard.recipe import parse
 from regard.run import Run
 from regard.tasks.translation.translator import Translator
-from regard.tasks.writer import Writer, Writing
+from regard.tasks.writer import Writer
+from regard.tasks.writing import Writing
 from regard.text.tokenizer import Tokenizer, Tokenizers
 from regard.weights import build, load_model, save_model, weights
 

@@ -19,7 +19,8 @@ from regard.recipe import Recipe, override, parse
 from regard.run import Run, commands_for
 from regard.tasks.embedder import Embedder
 from regard.tasks.translation.translator import Translator
-from regard.tasks.writer import Writer, Writing
+from regard.tasks.writer import Writer
+from regard.tasks.writing import Writing
 from regard.training.events import StepReport
 from regard.training.run import train, training_run
 from regard.weights import load_checkpoint

@@ -161,11 +161,4 @@ def report(found: "Evaluation", as_json: bool) -> None:
     if as_json:
         results(json.dumps(found.facts, indent=2, ensure_ascii=False))
         return
-    results(found.headline)
-    usual = 17 if any(score.signature for score in found.scores) else 19
-    width = max([usual, *(len(score.name) + 1 for score in found.scores)])
-    for score in found.scores:
-        interval = "" if score.low is None else f"  [{score.low:.2f}, {score.high:.2f}]"
-        results(f"{score.name:<{width}}{score.value:7.2f}{interval}")
-        if score.signature:
-            results(f"{'':{width}}{score.signature}")
+    results(str(found))

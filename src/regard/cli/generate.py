@@ -52,7 +52,8 @@ def generate(
     from regard.cli.display import results
     from regard.cli.translate import whole_lines
     from regard.errors import RequestError
-    from regard.tasks.writer import Writer, Writing
+    from regard.tasks.writer import Writer
+    from regard.tasks.writing import Writing
 
     if as_json and stream:
         raise RequestError("--json is one object at the end; leave --stream out")

@@ -16,7 +16,8 @@ from regard.cli.heads import HeadFlags, switched
 
 if TYPE_CHECKING:
     from regard.decode.search import Search
-    from regard.tasks.translation.translator import Translation, Translator
+    from regard.tasks.translation.translation import Translation
+    from regard.tasks.translation.translator import Translator
 
 LINES_AT_ONCE = 1000
 

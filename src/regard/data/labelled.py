@@ -36,7 +36,8 @@ def read_texts(paths: Sequence[Path], label: str | int = "") -> Iterator[Labelle
         check_file(path)
     for path in paths:
         if kind_of(path) == ".jsonl":
-            yield from _objects(path, str(label or "label"))
+            for entry, place in _entries(path):
+                yield _example(entry, str(label or "label"), place)
         else:
             yield from _columns(path, label)
 
@@ -112,15 +113,15 @@ def _numbered(columns: list[str], number: int, place: str) -> int:
     return number - 1
 
 
-def _objects(path: Path, key: str) -> Iterator[Labelled]:
+def _entries(path: Path) -> Iterator[tuple[Any, str]]:
+    """The values of JSON lines, each with its place."""
     for line, place in lines(path):
         if not line.strip():
             continue
         try:
-            entry = json.loads(line)
+            yield json.loads(line), place
         except (ValueError, RecursionError):
             raise DataError(f"{place}: not valid JSON; write one object on each line") from None
-        yield _example(entry, key, place)
 
 
 def _example(entry: Any, key: str, place: str) -> Labelled:
@@ -140,18 +141,38 @@ def _example(entry: Any, key: str, place: str) -> Labelled:
     return Labelled((text,), (_told(str(label), place),), place)
 
 
+def _sentence(entry: Any, key: str, place: str) -> Labelled:
+    found: list[Any] = [
+        entry.get(name) if isinstance(entry, dict) else None for name in ("words", key)
+    ]
+    for name, values in zip(("words", key), found, strict=True):
+        if not isinstance(values, list) or not all(type(each) is str for each in values):
+            raise DataError(
+                f'{place}: "{name}" is {_shown(values)}; write {{"words": ["…"], "{key}": ["…"]}}'
+            )
+    words, labels = found
+    if not words or len(words) != len(labels):
+        raise DataError(f"{place}: {len(words)} words and {len(labels)} labels; give one for each")
+    return Labelled(tuple(words), tuple(_told(label, place) for label in labels), place)
+
+
 def _shown(value: Any) -> str:
     return textwrap.shorten(json.dumps(value, ensure_ascii=False), 40, placeholder=" …")
 
 
 def read_tagged(paths: Sequence[Path], label: str | int = "") -> Iterator[Labelled]:
     """Sentences from CoNLL files (one word per line with its labels in columns, an empty line
-    between sentences) and from CoNLL-U files; each may be a .gz or .bz2. `label` is the number of a
-    column, or its name in CoNLL-U; the default is the last column, or UPOS in CoNLL-U.
+    between sentences), from CoNLL-U files and from .jsonl files ("words" and "labels"); each may be
+    a .gz or .bz2. `label` is the number of a column, or its name in CoNLL-U and .jsonl; the default
+    is the last column, UPOS in CoNLL-U, and "labels" in .jsonl.
     """
     for path in paths:
         check_file(path)
     for path in paths:
+        if kind_of(path) == ".jsonl":
+            for entry, place in _entries(path):
+                yield _sentence(entry, str(label or "labels"), place)
+            continue
         words: list[str] = []
         labels: list[str] = []
         first_place, count = "", 0

@@ -12,7 +12,8 @@ from regard.serve.http.refusal import Refusal
 
 if TYPE_CHECKING:
     from regard.tasks.embedder import Embedder
-    from regard.tasks.writer import Writer, Writing
+    from regard.tasks.writer import Writer
+    from regard.tasks.writing import Writing
 
 
 @dataclass

@@ -6,12 +6,22 @@ this list loads nothing.
 
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from regard.errors import RecipeError
 
 if TYPE_CHECKING:
     from regard.tasks.task import Task
+
+
+@dataclass(frozen=True)
+class Column:
+    """A part of an example that Python holds. The first name is the one in regard's own files;
+    tables may use any of them.
+    """
+
+    names: tuple[str, ...]
+    holds: Literal["text", "label", "texts", "labels"]
 
 
 @dataclass(frozen=True)
@@ -23,6 +33,9 @@ class Entry:
     # `regard train --FLAG FILES…` starts the first task that has the flag.
     flag: str = ""
     flag_help: str = ""
+    # The parts of an example of this data, in the order of a tuple; without any, an example is
+    # whatever a line of JSON holds.
+    columns: tuple[Column, ...] = ()
     # Settings of `regard train` beside the files that this task takes.
     options: frozenset[str] = frozenset()
     # What the server answers with a run: "translations", "completions", "embeddings".
@@ -35,6 +48,7 @@ class Entry:
     families: tuple[str, ...] = ()
 
 
+TEXT = Column(("text", "sentence", "review"), "text")
 TASKS: dict[str, Entry] = {
     entry.name: entry
     for entry in (
@@ -46,6 +60,7 @@ TASKS: dict[str, Entry] = {
                 "Sentences and their translations: two files with a sentence a line, or one .tsv "
                 "or .jsonl."
             ),
+            columns=(Column(("source",), "text"), Column(("target",), "text")),
             options=frozenset({"preset", "languages"}),
             serves=frozenset({"translations"}),
             views=(
@@ -61,6 +76,7 @@ TASKS: dict[str, Entry] = {
             flag_help=(
                 "Running text for a language model: plain text, or the texts of a .jsonl or .tsv."
             ),
+            columns=(TEXT,),
             serves=frozenset({"completions", "embeddings"}),
             views=("text", "training"),
             title="Write",
@@ -74,6 +90,7 @@ TASKS: dict[str, Entry] = {
             name="masked-language-model",
             module="regard.tasks.masked_language_model",
             flag="text",
+            columns=(TEXT,),
             serves=frozenset({"embeddings"}),
             views=("text", "training"),
             title="Fill in",
@@ -89,6 +106,7 @@ TASKS: dict[str, Entry] = {
             flag_help=(
                 "Texts and their labels for a classifier: a .tsv of label, tab, text, or a .jsonl."
             ),
+            columns=(TEXT, Column(("label", "labels", "class", "category"), "label")),
             serves=frozenset({"embeddings"}),
             views=("text", "training"),
             title="Classify",
@@ -100,6 +118,10 @@ TASKS: dict[str, Entry] = {
             flag="tagged",
             flag_help=(
                 "Sentences whose words have labels for a tagger: CoNLL columns, or CoNLL-U."
+            ),
+            columns=(
+                Column(("words", "tokens"), "texts"),
+                Column(("labels", "tags", "upos", "pos_tags", "ner_tags"), "labels"),
             ),
             serves=frozenset({"embeddings"}),
             views=("text", "training"),
@@ -131,14 +153,15 @@ def get(name: str) -> "Task":
     return _loaded[name]
 
 
-def add(new: "Task", flag: str = "", flag_help: str = "") -> None:
+def add(new: "Task", flag: str = "", flag_help: str = "", columns: tuple[Column, ...] = ()) -> None:
     """Let this process work with a task of your own: train it, evaluate it, load its runs.
 
-    A run folder is data and never code, so every program that uses such a run adds its task first.
+    With a flag, `regard train --FLAG FILES…` and `regard.train(FLAG=…)` start it. A run folder is
+    data and never code, so every program that uses such a run adds its task first.
     """
     if new.name in TASKS and _loaded.get(new.name) is not new:
         raise RecipeError(f"task {new.name}: there is one of that name; choose another")
-    TASKS[new.name] = Entry(new.name, module="", flag=flag, flag_help=flag_help)
+    TASKS[new.name] = Entry(new.name, "", flag, flag_help, columns)
     _loaded[new.name] = new
 
 

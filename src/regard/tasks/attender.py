@@ -13,6 +13,7 @@ from regard.inspect.maps import MapLabels, Maps, recorded_maps
 from regard.machine.devices import choose_device
 from regard.run import Run
 from regard.tasks.filler import MASK, SEPARATOR, encode_masked
+from regard.tasks.inputs import summary
 from regard.text.tokenizer import Tokenizer
 from regard.weights import load_model
 
@@ -25,16 +26,47 @@ Use = Literal["writes", "fills", "labels"]
 
 
 class Attender:
-    """A model of one stack, and the maps of its attention to its own text."""
+    """Shows the attention of a model to its own text, for every task but translation.
 
-    def __init__(self, model: "nn.Module", tokenizer: Tokenizer, use: Use) -> None:
+    Examples
+    --------
+    >>> import regard
+    >>> attender = regard.Attender.load("runs/reviews")
+    >>> attender.maps("a fine film").encoder.dim()  # layers, heads, pieces, pieces
+    4
+    """
+
+    def __init__(
+        self, model: "nn.Module", tokenizer: Tokenizer, use: Use, folder: Path | None = None
+    ) -> None:
         self.model = model
         self.tokenizer = tokenizer
         self.use = use
+        self.folder = folder
+
+    def __repr__(self) -> str:
+        return summary("Attender", self.folder, self.model, f"{self.use} text")
 
     @classmethod
     def load(cls, folder: Path | str, device: str = "cpu") -> Self:
-        """The attender of a run folder."""
+        """Load the attender of a run folder.
+
+        Parameters
+        ----------
+        folder
+            The run folder.
+        device
+            cpu, cuda, mps, or auto for the best that there is.
+
+        Returns
+        -------
+        Attender
+
+        Raises
+        ------
+        RunError
+            There is no run in the folder, or one of a translator, which has `Translator.maps`.
+        """
         run = Run.open(folder)
         uses: dict[str, Use] = {
             "language-model": "writes",
@@ -48,11 +80,26 @@ class Attender:
     @classmethod
     def of(cls, run: Run, use: Use, device: str) -> Self:
         model = load_model(run).to(choose_device(device))
-        return cls(model, run.tokenizers().source, use)
+        return cls(model, run.tokenizers().source, use, run.folder)
 
     def maps(self, text: str) -> Maps:
-        """All attention weights of one pass over a text. A language model looks back only, and has
-        its weights as `decoder`; other models have them as `encoder`.
+        """Record all attention weights of one pass over a text.
+
+        Parameters
+        ----------
+        text
+            A text that is not empty.
+
+        Returns
+        -------
+        Maps
+            A language model looks back only, and has its weights as `decoder`; other models have
+            them as `encoder`.
+
+        Raises
+        ------
+        RequestError
+            The text is empty, or too long for the model.
         """
         if not self.tokenizer.encode(text):
             raise RequestError("the text is empty; give a sentence to look at")

@@ -1,18 +1,18 @@
 """Classification: texts to labels."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 from pydantic import Field
 
-from regard.data.labelled import read_texts
-from regard.errors import RequestError
+from regard.data.labelled import Labelled, read_texts
 from regard.evaluate.metrics import ACCURACY, CALIBRATION_ERROR, MACRO_F1, TEMPERATURE
 from regard.run import Run
 from regard.tasks import label_sizes, labels
+from regard.tasks.inputs import items_of, same_length, summary, texts_of
 from regard.tasks.task import Evaluation, Section, Task, Test, TextQuestion
 
 if TYPE_CHECKING:
@@ -34,23 +34,72 @@ class ClassificationRecipe(labels.LabellingRecipe):
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Classification:
-    """The likeliest label of a text, and the probability of each."""
+    """The likeliest label of a text, and the probability of each.
+
+    Attributes
+    ----------
+    label : str
+        The likeliest label.
+    probabilities : dict of str to float
+        The probability of each label, the likeliest first.
+    """
 
     label: str
-    probabilities: dict[str, float]  # the likeliest first
+    probabilities: dict[str, float]
+
+    def __repr__(self) -> str:
+        return f"Classification({self.label!r}, {self.probabilities[self.label]:.3f})"
+
+    def _repr_html_(self) -> str:
+        from regard import notebook
+
+        return notebook.bars(self.probabilities)
 
 
 class Classifier:
-    """Predicts the labels of texts."""
+    """Predicts the labels of texts.
+
+    `regard.load` or `Classifier.load` gives one of a run folder.
+
+    Examples
+    --------
+    >>> import regard
+    >>> classifier = regard.load("runs/reviews")
+    >>> classifier.classify("this movie is so great").label
+    'pos'
+    >>> classifier.classify(["so great", "so bad"])
+    [Classification('pos', 0.998), Classification('neg', 0.997)]
+    """
 
     def __init__(self, labelling: "Labelling") -> None:
         self.labelling = labelling
 
+    def __repr__(self) -> str:
+        count = f"{len(self.labelling.names)} labels"
+        return summary("Classifier", self.labelling.folder, self.model, count)
+
     @classmethod
     def load(cls, folder: Path | str, device: str = "cpu") -> Self:
-        """The classifier of a run folder."""
+        """Load the classifier of a run folder.
+
+        Parameters
+        ----------
+        folder
+            The run folder.
+        device
+            cpu, cuda, mps, or auto for the best that there is.
+
+        Returns
+        -------
+        Classifier
+
+        Raises
+        ------
+        RunError
+            There is no run in the folder, or one of another task.
+        """
         from regard.tasks.labelling import Labelling
 
         return cls(Labelling.load(folder, "classification", device))
@@ -59,12 +108,80 @@ class Classifier:
     def model(self) -> "Labeller":
         return self.labelling.model
 
-    def classify(self, texts: Sequence[str]) -> list[Classification]:
-        """The labels of texts, in order; a long text is cut to the length that the model reads."""
-        if isinstance(texts, str):
-            raise RequestError("classify takes a list of texts; put the text in brackets")
-        found = self.labelling.probabilities([[text] for text in texts], whole_text=True)
-        return [self._classification(each[0]) for each in found]
+    @property
+    def labels(self) -> list[str]:
+        """The labels that it tells apart."""
+        return list(self.labelling.names)
+
+    @overload
+    def classify(self, texts: str) -> Classification: ...  # type: ignore[overload-overlap]
+    @overload
+    def classify(self, texts: Iterable[str]) -> list[Classification]: ...
+    def classify(self, texts: str | Iterable[str]) -> Classification | list[Classification]:
+        """Label texts.
+
+        Parameters
+        ----------
+        texts
+            A text, or several in a list, an iterator or a column of a table. A long text is cut to
+            the length that the model reads.
+
+        Returns
+        -------
+        Classification or list of Classification
+            One for a text, a list in the same order for several.
+
+        Raises
+        ------
+        RequestError
+            What was given is not a text.
+        """
+        given = texts_of(texts, "classify")
+        found = self.labelling.probabilities([[text] for text in given], whole_text=True)
+        ranked = [self._classification(each[0]) for each in found]
+        return ranked[0] if isinstance(texts, str) else ranked
+
+    def evaluate(
+        self, texts: Iterable[str], labels: Iterable[Any], bootstrap: int = 1000
+    ) -> Evaluation:
+        """Score the classifier on texts whose labels are known.
+
+        Parameters
+        ----------
+        texts
+            Texts that it has not learned from.
+        labels
+            Their labels, one for each text; those that are not strings are compared as strings.
+        bootstrap
+            Resamples for the 95 % interval of the accuracy; 0 leaves it out.
+
+        Returns
+        -------
+        Evaluation
+            Accuracy, macro-F1, calibration error and the F1 of each label.
+
+        Raises
+        ------
+        RequestError
+            There are not as many labels as texts, or none.
+        DataError
+            No label is one that the classifier knows.
+
+        Examples
+        --------
+        >>> import regard
+        >>> found = regard.load("runs/reviews").evaluate(["so great", "so bad"], ["pos", "neg"])
+        >>> found.score("accuracy")
+        100.0
+        """
+        given, true = texts_of(texts, "evaluate"), items_of(labels, "evaluate", "label")
+        same_length("evaluate", texts=given, labels=true)
+        rows = zip(given, true, strict=True)
+        examples = [
+            Labelled((text,), (str(label),), f"label {number}")
+            for number, (text, label) in enumerate(rows, start=1)
+        ]
+        return scored(self, examples, Test(bootstrap=bootstrap))
 
     def _classification(self, probabilities: "Tensor") -> Classification:
         order = probabilities.argsort(descending=True, stable=True).tolist()
@@ -73,15 +190,19 @@ class Classifier:
 
 
 def evaluate(run: Run, test: Test) -> Evaluation:
+    recipe = run.recipe_for("classification")
+    classifier = Classifier.load(run.folder, "auto")
+    examples = list(read_texts(list(test.without_search().files), recipe.data.label))
+    return scored(classifier, examples, test)
+
+
+def scored(classifier: Classifier, examples: Sequence[Labelled], test: Test) -> Evaluation:
     """Accuracy, F1 and calibration of the labels of texts."""
     import torch
 
     from regard.evaluate.labels import accuracy, calibration_error, confusion, macro_f1
     from regard.tasks.labelling import TEXTS_AT_ONCE, label_evaluation, with_unknown
 
-    recipe = run.recipe_for("classification")
-    classifier = Classifier.load(run.folder, "auto")
-    examples = list(read_texts(list(test.without_search().files), recipe.data.label))
     names = with_unknown(examples, classifier.labelling.names, test)
     true = torch.tensor([names.index(each.labels[0]) for each in examples])
     rows = []
@@ -106,7 +227,7 @@ def evaluate(run: Run, test: Test) -> Evaluation:
 
 def look(classifier: Classifier, asked: TextQuestion) -> Section:
     """The probability of each label, and the pieces that the model read."""
-    found = classifier.classify([asked.text])[0]
+    found = classifier.classify(asked.text)
     labelling = classifier.labelling
     pieces = labelling.tokenizer.pieces(labelling.last_row([asked.text], whole_text=True))
     return {"pieces": pieces, "labels": found.probabilities}

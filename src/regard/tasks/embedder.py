@@ -2,7 +2,7 @@
 
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
@@ -18,6 +18,7 @@ from regard.data.label_ids import Row, batch_rows
 from regard.errors import RequestError
 from regard.machine.devices import choose_device
 from regard.run import Run
+from regard.tasks.inputs import texts_of
 from regard.text.tokenizer import Tokenizer
 from regard.weights import load_model
 
@@ -46,19 +47,52 @@ class Reader:
 
 
 class Embedder:
-    """Contextual vectors: the mean over a text's tokens, or one for each token. A text that is too
-    long for the model is read in parts.
+    """Turns texts into vectors: the mean over a text's tokens, or one for each token.
+
+    A run of any task has one. A text that is too long for the model is read in parts.
+
+    Examples
+    --------
+    >>> import regard
+    >>> embedder = regard.Embedder.load("runs/reviews")
+    >>> embedder.embed("a fine film").shape
+    (16,)
+    >>> embedder.embed(["a fine film", "a bad one"]).shape
+    (2, 16)
     """
 
-    def __init__(self, readers: Sequence[Reader]) -> None:
+    def __init__(self, readers: Sequence[Reader], folder: Path | None = None) -> None:
         self.readers = readers
+        self.folder = folder
+
+    def __repr__(self) -> str:
+        where = repr(str(self.folder)) if self.folder else "not saved"
+        return f"Embedder({where}: vectors of {self.embed('').shape[0]} numbers)"
 
     @classmethod
     def load(
         cls, folder: Path | str, device: str = "cpu", backward: Path | str | None = None
     ) -> Self:
-        """The embedder of a run folder. A language model reads one way only: give another that
-        reads the other way, and both vectors stand side by side (Peters et al. 2018).
+        """Load the embedder of a run folder.
+
+        Parameters
+        ----------
+        folder
+            The run folder.
+        device
+            cpu, cuda, mps, or auto for the best that there is.
+        backward
+            A language model reads one way only: the folder of another that reads the other way,
+            whose vectors then stand beside the first (Peters et al. 2018).
+
+        Returns
+        -------
+        Embedder
+
+        Raises
+        ------
+        RequestError
+            The two runs are not a forward and a backward language model.
         """
         readers = [reader(folder, device)]
         if backward is not None:
@@ -70,11 +104,27 @@ class Embedder:
                     "give a forward and a backward language model"
                 )
             readers.append(reader(backward, device))
-        return cls(readers)
+        return cls(readers, Path(folder))
 
     @torch.inference_mode()
     def tokens(self, text: str) -> tuple[list[str], NDArray[np.float32]]:
-        """The pieces of a text and a vector for each: [T, d]"""
+        """Turn each token of a text into a vector.
+
+        Parameters
+        ----------
+        text
+            A text that is not empty.
+
+        Returns
+        -------
+        tuple of (list of str, numpy array)
+            The pieces of the text, and a vector for each: [tokens, d].
+
+        Raises
+        ------
+        RequestError
+            The text is empty, or two models cut it differently.
+        """
         found, pieces = [], []
         for reader in self.readers:
             ids = reader.tokenizer.encode(text)
@@ -88,18 +138,35 @@ class Embedder:
         return pieces[0], torch.cat(found, dim=-1).numpy()
 
     @torch.inference_mode()
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """One vector for each text, [N, d]: the mean over its tokens, special tokens included."""
-        if isinstance(texts, str):
-            raise RequestError("embed takes a list of texts; put the text in brackets")
-        rows = []
-        for text in texts:
-            means = []
-            for reader in self.readers:
-                parts = reader.parts(reader.tokenizer.encode(text))
-                means.append(torch.cat([reader.features(part) for part in parts]).mean(0))
-            rows.append(torch.cat(means))
-        return torch.stack(rows).numpy()
+    def embed(self, texts: str | Iterable[str]) -> NDArray[np.float32]:
+        """Turn texts into vectors, each the mean over its tokens, special tokens included.
+
+        Parameters
+        ----------
+        texts
+            A text, or several in a list, an iterator or a column of a table.
+
+        Returns
+        -------
+        numpy array
+            A vector [d] for a text, [texts, d] for several.
+
+        Raises
+        ------
+        RequestError
+            What was given is not a text.
+        """
+        # The empty text after the others: how long a vector is shows even where there are none.
+        rows = [self._vector(text) for text in (*texts_of(texts, "embed"), "")]
+        vectors: NDArray[np.float32] = torch.stack(rows)[:-1].numpy()
+        return vectors[0] if isinstance(texts, str) else vectors
+
+    def _vector(self, text: str) -> Tensor:
+        means = []
+        for reader in self.readers:
+            parts = reader.parts(reader.tokenizer.encode(text))
+            means.append(torch.cat([reader.features(part) for part in parts]).mean(0))
+        return torch.cat(means)
 
 
 def reader(folder: Path | str, device: str) -> Reader:

@@ -1,17 +1,18 @@
 """Filler: ranks what may stand where something is masked."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Self, cast
+from typing import TYPE_CHECKING, Self, cast, overload
 
 import torch
 
 from regard.errors import RequestError
 from regard.machine.devices import choose_device
 from regard.run import Run
-from regard.tasks.task import Section, TextQuestion
+from regard.tasks.inputs import summary, texts_of
+from regard.tasks.task import Evaluation, Section, TextQuestion
 from regard.text.tokenizer import Tokenizer
 from regard.weights import load_model
 
@@ -23,34 +24,87 @@ MASK, SEPARATOR = "[MASK]", "[SEP]"
 ALTERNATIVES = 8
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Candidate:
     """A piece that may stand behind a mask."""
 
     text: str
     probability: float
 
+    def __repr__(self) -> str:
+        return f"Candidate({self.text!r}, {self.probability:.3f})"
+
 
 @dataclass(frozen=True)
 class Filled:
-    """A text with the likeliest piece at each mask, and the candidates of each."""
+    """A text with the likeliest piece at each mask, and the candidates of each.
+
+    Attributes
+    ----------
+    text : str
+        The text with the likeliest piece at each mask.
+    candidates : list of list of Candidate
+        For each mask what may stand there, the likeliest first.
+    """
 
     text: str
-    candidates: list[list[Candidate]]  # the likeliest first
+    candidates: list[list[Candidate]]
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        from regard import notebook
+
+        tables = [{each.text: each.probability for each in row} for row in self.candidates]
+        return f"<p>{escape(self.text)}</p>" + "".join(map(notebook.bars, tables))
 
 
 class Filler:
-    """A masked language model at work."""
+    """A masked language model at work: it fills in what is missing.
 
-    def __init__(self, model: "Bert", tokenizer: Tokenizer, limit: int) -> None:
+    `regard.load` or `Filler.load` gives one of a run folder.
+
+    Examples
+    --------
+    >>> import regard
+    >>> regard.load("runs/masked").fill("one and [MASK]").text
+    'one and two'
+    """
+
+    def __init__(
+        self, model: "Bert", tokenizer: Tokenizer, limit: int, folder: Path | None = None
+    ) -> None:
         self.model = model
         self.tokenizer = tokenizer
         # The most tokens the model has learned to see at a time.
         self.limit = limit
+        self.folder = folder
+
+    def __repr__(self) -> str:
+        return summary("Filler", self.folder, self.model, f"sees {self.limit:,} tokens")
 
     @classmethod
     def load(cls, folder: Path | str, device: str = "cpu") -> Self:
-        """The filler of a run folder."""
+        """Load the masked language model of a run folder.
+
+        Parameters
+        ----------
+        folder
+            The run folder.
+        device
+            cpu, cuda, mps, or auto for the best that there is.
+
+        Returns
+        -------
+        Filler
+
+        Raises
+        ------
+        RunError
+            There is no run in the folder, or one of another task.
+        RequestError
+            The model was imported without the part that predicts words.
+        """
         run = Run.open(folder)
         recipe = run.recipe_for("masked-language-model")
         tokenizer = run.tokenizers().source
@@ -58,11 +112,70 @@ class Filler:
         if not model.config.masked_head or tokenizer.specials.mask is None:
             raise RequestError(f"{folder}: this model has no head for what is masked")
         limit = min(model.longest, recipe.data.context)
-        return cls(model.to(choose_device(device)), tokenizer, limit)
+        return cls(model.to(choose_device(device)), tokenizer, limit, run.folder)
+
+    @overload
+    def fill(self, text: str, top: int = 5) -> Filled: ...  # type: ignore[overload-overlap]
+    @overload
+    def fill(self, text: Iterable[str], top: int = 5) -> list[Filled]: ...
+    def fill(self, text: str | Iterable[str], top: int = 5) -> Filled | list[Filled]:
+        """Rank what may stand where a text says [MASK].
+
+        Each mask is filled while the others are still hidden.
+
+        Parameters
+        ----------
+        text
+            A text with one or more [MASK], or several such texts.
+        top
+            Candidates for each mask.
+
+        Returns
+        -------
+        Filled or list of Filled
+            The text with the likeliest pieces, and the candidates.
+
+        Raises
+        ------
+        RequestError
+            There is no [MASK] in the text, or the text is too long for the model.
+        """
+        found = [self._filled(each, top) for each in texts_of(text, "fill")]
+        return found[0] if isinstance(text, str) else found
+
+    def evaluate(self, texts: str | Iterable[str]) -> Evaluation:
+        """Measure how well the model fills in texts that it has not learned from.
+
+        The same share of the text is hidden as in training, the same tokens each time.
+
+        Parameters
+        ----------
+        texts
+            A text, or several.
+
+        Returns
+        -------
+        Evaluation
+            Loss, perplexity and accuracy of what was hidden.
+
+        Raises
+        ------
+        DataError
+            There is no text.
+
+        Examples
+        --------
+        >>> import regard
+        >>> texts = ["one and two and three"] * 9
+        >>> regard.load("runs/masked").evaluate(texts).score("perplexity") > 1
+        True
+        """
+        from regard.tasks.masked_language_model import scored
+
+        return scored(self, [f"{each}\n" for each in texts_of(texts, "evaluate")], ())
 
     @torch.inference_mode()
-    def fill(self, text: str, top: int = 5) -> Filled:
-        """The candidates for each [MASK]; each is found while the others are still hidden."""
+    def _filled(self, text: str, top: int) -> Filled:
         ids, segments = self.encode(text)
         mask = self.tokenizer.specials.mask
         places = [place for place, token in enumerate(ids) if token == mask]

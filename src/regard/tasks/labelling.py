@@ -38,6 +38,7 @@ class Labelling:
     max_length: int
     # Logits are divided by this, so that probabilities are calibrated.
     temperature: float
+    folder: Path | None = None
 
     @classmethod
     def load(cls, folder: Path | str, task: str, device: str) -> Self:
@@ -48,7 +49,8 @@ class Labelling:
         scores = run.info().get("validation", {})
         temperature = float(scores.get("temperature") or 1.0)
         labeller = cast("Labeller", model)
-        return cls(labeller, tokenizer, names, recipe.data.max_length, temperature)
+        length = recipe.data.max_length
+        return cls(labeller, tokenizer, names, length, temperature, run.folder)
 
     @torch.inference_mode()
     def probabilities(self, texts: Sequence[Sequence[str]], whole_text: bool) -> list[Tensor]:
@@ -89,8 +91,9 @@ def with_unknown(examples: Sequence[Labelled], names: Sequence[str], test: Test)
     occurring = {label for each in examples for label in each.labels}
     unknown = sorted(occurring - set(names))
     if unknown and not occurring & set(names):
+        where = str(test.files[0]) if test.files else "evaluate"
         raise DataError(
-            f"{test.files[0]}: label {unknown[0]!r} is none of the run's ({', '.join(names[:8])}); "
+            f"{where}: label {unknown[0]!r} is none of the run's ({', '.join(names[:8])}); "
             "name the right column with data.label in the recipe"
         )
     if unknown:
@@ -131,7 +134,8 @@ def label_evaluation(
     intervals = {"accuracy": interval(right, test.bootstrap)} if test.bootstrap > 1 else {}
     files, (count, unit) = [str(file) for file in test.files], examples.split()
     return Evaluation(
-        headline=f"{', '.join(files)}: {int(count):,} {unit}",
+        headline=f"{', '.join(files)}{': ' * bool(files)}{int(count):,} "
+        + unit.removesuffix("s" * (count == "1")),
         scores=[ScoreLine(name, v, *intervals.get(name, ())) for name, v in scores.items()],
         answers=answers,
         labels=names,

@@ -1,7 +1,7 @@
 """Language models: each token of a running text is predicted from the tokens before it."""
 
 import math
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
@@ -119,22 +119,31 @@ def load(folder: Path, device: str) -> "Writer":
 
 
 def evaluate(run: Run, test: Test) -> Evaluation:
-    """Loss, perplexity and bits per character of running text."""
     files = test.without_search().files
-    writer = load(run.folder, "auto")
-    total, tokens, characters = 0.0, 0, 0
+    return scored(load(run.folder, "auto"), documents(files), files)
+
+
+def documents(files: Sequence[Path]) -> Iterator[str]:
     document: list[str] = []
     for text in read_documents(list(files)):
         if text is not None:
             document.append(text)
             continue
-        scored = writer.score("".join(document))
-        total -= sum(each.log_probability for each in scored)
-        tokens += len(scored)
-        characters += len(writer.tokenizer.normalise("".join(document)))
+        yield "".join(document)
         document = []
+
+
+def scored(writer: "Writer", texts: Iterable[str], files: Sequence[Path]) -> Evaluation:
+    """Loss, perplexity and bits per character of texts, each a document."""
+    total, tokens, characters = 0.0, 0, 0
+    for text in texts:
+        found = writer.score(text)
+        total -= sum(each.log_probability for each in found)
+        tokens += len(found)
+        characters += len(writer.tokenizer.normalise(text))
     if not tokens:
-        raise DataError(f"{files[0]}: no text in it; give some to score")
+        where = f"{files[0]}: no text in it" if files else "evaluate: there is no text"
+        raise DataError(f"{where}; give some to score")
     scores = {
         "loss": total / tokens,
         "perplexity": math.exp(min(100.0, total / tokens)),
@@ -145,7 +154,7 @@ def evaluate(run: Run, test: Test) -> Evaluation:
 
 def text_evaluation(files: Sequence[Path], tokens: int, scores: Mapping[str, float]) -> Evaluation:
     return Evaluation(
-        headline=f"{', '.join(map(str, files))}: {tokens:,} tokens",
+        headline=f"{', '.join(map(str, files))}{': ' * bool(files)}{tokens:,} tokens",
         scores=[ScoreLine(name, value) for name, value in scores.items()],
         facts={
             "test": [str(file) for file in files],
@@ -193,7 +202,7 @@ def suggest(data: Section, asked: Mapping[str, Any], preset: str) -> Suggestion:
 
 
 def look(writer: "Writer", asked: TextQuestion) -> Section:
-    from regard.tasks.writer import look
+    from regard.tasks.writer_view import look
 
     return look(writer, asked)
 

@@ -1,6 +1,6 @@
 """Masked language models: hidden tokens of a running text are predicted from both sides."""
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
@@ -167,6 +167,13 @@ def load(folder: Path, device: str) -> "Filler":
 
 
 def evaluate(run: Run, test: Test) -> Evaluation:
+    files = test.without_search().files
+    run.recipe_for("masked-language-model")
+    documents = [text for text in read_documents(list(files)) if text is not None]
+    return scored(load(run.folder, "auto"), documents, files)
+
+
+def scored(filler: "Filler", lines: Iterable[str], files: Sequence[Path]) -> Evaluation:
     """Score as validation does: the same share of the text is hidden, the same tokens each time."""
     import numpy as np
 
@@ -174,14 +181,13 @@ def evaluate(run: Run, test: Test) -> Evaluation:
     from regard.data.stream import Stream
     from regard.evaluate.masked import HeldOutMasked
 
-    files = test.without_search().files
-    recipe = run.recipe_for("masked-language-model")
-    filler = load(run.folder, "auto")
+    recipe: Any = Run(Path(filler.folder or ".")).recipe_for("masked-language-model")
     model, tokenizer = filler.model, filler.tokenizer
-    texts = [text for text in paragraphs(read_documents(list(files))) if text is not None]
+    texts = [text for text in paragraphs(iter(lines)) if text is not None]
     ids = [i for row in tokenizer.encode_batch(texts) for i in (*row, tokenizer.specials.end)]
     if len(ids) < 3:
-        raise DataError(f"{files[0]}: no text in it; give some to hide words of")
+        where = f"{files[0]}: no text in it" if files else "evaluate: there is no text"
+        raise DataError(f"{where}; give some to hide words of")
     content = min(len(ids), recipe.data.context - around(model.config))
     stream = Stream(np.array(ids), sum(map(len, texts)), tokenizer.fingerprint)
     masking = Masking.of(tokenizer, recipe.data.masked_share, recipe.data.whole_words)

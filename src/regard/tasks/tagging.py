@@ -1,19 +1,20 @@
 """Tagging: words of sentences to labels."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 import numpy as np
 from pydantic import Field
 
-from regard.data.labelled import read_tagged
-from regard.errors import RequestError
+from regard.data.labelled import Labelled, read_tagged
+from regard.errors import RequestError, shown
 from regard.evaluate.metrics import ACCURACY, SPAN_F1
 from regard.run import Run
 from regard.tasks import label_sizes, labels
+from regard.tasks.inputs import items_of, same_length, summary
 from regard.tasks.task import Evaluation, Section, Task, Test, TextQuestion
 
 if TYPE_CHECKING:
@@ -33,22 +34,75 @@ class TaggingRecipe(labels.LabellingRecipe):
     task: Literal["tagging"] = Field(default="tagging", description="What the model is for.")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TaggedWord:
+    """A word with its likeliest label.
+
+    Attributes
+    ----------
+    word : str
+    label : str
+    probability : float
+        Of the label.
+    """
+
     word: str
     label: str
     probability: float
 
+    def __repr__(self) -> str:
+        return f"TaggedWord({self.word!r}, {self.label!r}, {self.probability:.3f})"
+
+
+class TaggedSentence(list[TaggedWord]):
+    """The words of a sentence with their labels: a list that a notebook shows in colours."""
+
+    def _repr_html_(self) -> str:
+        from regard import notebook
+
+        return notebook.tagged((each.word, each.label) for each in self)
+
 
 class Tagger:
-    """Predicts the labels of the words of sentences."""
+    """Predicts the labels of the words of sentences.
+
+    `regard.load` or `Tagger.load` gives one of a run folder.
+
+    Examples
+    --------
+    >>> import regard
+    >>> tagger = regard.load("runs/tags")
+    >>> tagger.tag("She reads")
+    [TaggedWord('She', 'PRON', 0.997), TaggedWord('reads', 'VERB', 0.989)]
+    """
 
     def __init__(self, labelling: "Labelling") -> None:
         self.labelling = labelling
 
+    def __repr__(self) -> str:
+        count = f"{len(self.labelling.names)} labels"
+        return summary("Tagger", self.labelling.folder, self.model, count)
+
     @classmethod
     def load(cls, folder: Path | str, device: str = "cpu") -> Self:
-        """The tagger of a run folder."""
+        """Load the tagger of a run folder.
+
+        Parameters
+        ----------
+        folder
+            The run folder.
+        device
+            cpu, cuda, mps, or auto for the best that there is.
+
+        Returns
+        -------
+        Tagger
+
+        Raises
+        ------
+        RunError
+            There is no run in the folder, or one of another task.
+        """
         from regard.tasks.labelling import Labelling
 
         return cls(Labelling.load(folder, "tagging", device))
@@ -57,15 +111,94 @@ class Tagger:
     def model(self) -> "Labeller":
         return self.labelling.model
 
-    def tag(self, sentences: Sequence[str | Sequence[str]]) -> list[list[TaggedWord]]:
-        """The labels of each sentence's words; a sentence that is a string is split at spaces."""
-        if isinstance(sentences, str):
-            raise RequestError("tag takes a list of sentences; put the sentence in brackets")
-        words = [each.split() if isinstance(each, str) else list(each) for each in sentences]
+    @property
+    def labels(self) -> list[str]:
+        """The labels that it tells apart."""
+        return list(self.labelling.names)
+
+    @overload
+    def tag(self, sentences: str) -> TaggedSentence: ...  # type: ignore[overload-overlap]
+    @overload
+    def tag(self, sentences: Iterable[str | Sequence[str]]) -> list[TaggedSentence]: ...
+    def tag(
+        self, sentences: str | Iterable[str | Sequence[str]]
+    ) -> TaggedSentence | list[TaggedSentence]:
+        """Label the words of sentences.
+
+        Parameters
+        ----------
+        sentences
+            A sentence, or several in a list, an iterator or a column of a table. A sentence is a
+            string, which is split at spaces, or a list of words.
+
+        Returns
+        -------
+        TaggedSentence or list of TaggedSentence
+            One for a sentence, a list in the same order for several. Each is a list of words.
+
+        Raises
+        ------
+        RequestError
+            What was given is not a sentence.
+        """
+        given = [sentences] if isinstance(sentences, str) else sentences
+        words = [
+            words_of(each, number)
+            for number, each in enumerate(items_of(given, "tag", "sentence"), start=1)
+        ]
         found = iter(
             self.labelling.probabilities([each for each in words if each], whole_text=False)
         )
-        return [self._tagged(each, next(found)) if each else [] for each in words]
+        tagged = [TaggedSentence(self._tagged(each, next(found)) if each else ()) for each in words]
+        return tagged[0] if isinstance(sentences, str) else tagged
+
+    def evaluate(
+        self,
+        sentences: Iterable[str | Sequence[str]],
+        labels: Iterable[Sequence[Any]],
+        bootstrap: int = 1000,
+    ) -> Evaluation:
+        """Score the tagger on sentences whose labels are known.
+
+        Parameters
+        ----------
+        sentences
+            Sentences that it has not learned from: lists of words, or strings that are split at
+            spaces.
+        labels
+            The labels of each sentence's words.
+        bootstrap
+            Resamples for the 95 % interval of the accuracy; 0 leaves it out.
+
+        Returns
+        -------
+        Evaluation
+            Accuracy, macro-F1, the F1 of each label, and that of spans if labels are like B-NP.
+
+        Raises
+        ------
+        RequestError
+            There are not as many labels as words.
+        DataError
+            No label is one that the tagger knows.
+
+        Examples
+        --------
+        >>> import regard
+        >>> tagger = regard.load("runs/tags")
+        >>> tagger.evaluate([["She", "reads"]], [["PRON", "VERB"]]).score("accuracy")
+        100.0
+        """
+        given = items_of(sentences, "evaluate", "sentence")
+        true = items_of(labels, "evaluate", "label")
+        same_length("evaluate", sentences=given, labels=true)
+        examples = []
+        for number, (sentence, row) in enumerate(zip(given, true, strict=True), start=1):
+            words = words_of(sentence, number)
+            names = tuple(map(str, items_of(row, f"evaluate, sentence {number}", "label")))
+            same_length(f"evaluate, sentence {number}", words=words, labels=list(names))
+            examples.append(Labelled(tuple(words), names, f"sentence {number}"))
+        return scored(self, examples, Test(bootstrap=bootstrap))
 
     def _tagged(self, words: list[str], probabilities: "Tensor") -> list[TaggedWord]:
         best = probabilities.max(-1)
@@ -77,14 +210,31 @@ class Tagger:
         ]
 
 
+def words_of(sentence: Any, number: int) -> list[str]:
+    words = sentence.split() if isinstance(sentence, str) else sentence
+    if isinstance(words, bytes) or not isinstance(words, Iterable):
+        raise RequestError(
+            f"sentence {number} is {shown(sentence)}; give a text or a list of words"
+        )
+    found = list(words)
+    for each in found:
+        if not isinstance(each, str):
+            raise RequestError(f"sentence {number}: {shown(each)} is not a word; give a string")
+    return found
+
+
 def evaluate(run: Run, test: Test) -> Evaluation:
+    recipe = run.recipe_for("tagging")
+    tagger = Tagger.load(run.folder, "auto")
+    examples = list(read_tagged(list(test.without_search().files), recipe.data.label))
+    return scored(tagger, examples, test)
+
+
+def scored(tagger: Tagger, examples: Sequence[Labelled], test: Test) -> Evaluation:
     """Accuracy and F1 of the labels of words, and of the spans that they make."""
     from regard.evaluate.labels import confusion, has_spans, macro_f1, span_f1
     from regard.tasks.labelling import TEXTS_AT_ONCE, label_evaluation, with_unknown
 
-    recipe = run.recipe_for("tagging")
-    tagger = Tagger.load(run.folder, "auto")
-    examples = list(read_tagged(list(test.without_search().files), recipe.data.label))
     names = with_unknown(examples, tagger.labelling.names, test)
     found: list[list[str]] = []
     with test.reporter.progress("tagging", len(examples)) as advance:
@@ -116,7 +266,7 @@ def evaluate(run: Run, test: Test) -> Evaluation:
 
 def look(tagger: Tagger, asked: TextQuestion) -> Section:
     """A label for each word, and the pieces that the model read."""
-    found = tagger.tag([asked.text])[0]
+    found = tagger.tag(asked.text)
     labelling = tagger.labelling
     pieces = labelling.tokenizer.pieces(labelling.last_row(asked.text.split(), whole_text=False))
     return {"pieces": pieces, "tags": [asdict(each) for each in found]}

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,9 +33,11 @@ class DataFlags:
     train: tuple[Path, ...]
     valid: tuple[Path, ...] = ()
     languages: tuple[str, str] | None = None
+    folder: Path | None = None  # where relative names start, if not where we are
 
     def files(self) -> Section:
-        return {"train": list(map(str, self.train)), "valid": list(map(str, self.valid))}
+        names = {"train": list(map(str, self.train)), "valid": list(map(str, self.valid))}
+        return {"folder": str(self.folder), **names} if self.folder else {**names}
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,18 @@ class Test:
 
 @dataclass(frozen=True)
 class ScoreLine:
-    """A score of a test set, with its 95 % interval where there is one."""
+    """A score of a test set.
+
+    Attributes
+    ----------
+    name : str
+        Such as "BLEU" or "accuracy".
+    value : float
+    low, high : float or None
+        Its 95 % interval, where there is one.
+    signature : str
+        sacreBLEU's, which says how it was computed.
+    """
 
     name: str
     value: float
@@ -102,20 +116,93 @@ class ScoreLine:
     high: float | None = None
     signature: str = ""
 
+    def interval(self) -> str:
+        return "" if self.low is None else f"[{self.low:.2f}, {self.high:.2f}]"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Evaluation:
-    """The scores of a run on a test set, and what it answered."""
+    """The scores of a run on a test set, and what it answered.
+
+    `print` shows it as `regard evaluate` does, a notebook as a table.
+
+    Attributes
+    ----------
+    headline : str
+        What was scored.
+    scores : sequence of ScoreLine
+    answers : sequence of str
+        What the run answered: translations, or labels.
+    labels : sequence of str
+        Of a classifier or tagger.
+    confusion : sequence of sequence of int
+        [true label, label that was found]: how often.
+    facts : mapping
+        Everything, as JSON holds it.
+
+    Examples
+    --------
+    >>> import regard
+    >>> found = regard.Evaluation("2 texts", [regard.ScoreLine("accuracy", 50.0)])
+    >>> found
+    Evaluation(2 texts: accuracy 50.00)
+    >>> found.score("accuracy")
+    50.0
+    """
 
     headline: str
     scores: Sequence[ScoreLine]
-    answers: Sequence[str] = ()  # lines to write to a file
+    answers: Sequence[str] = ()
     labels: Sequence[str] = ()
-    confusion: Sequence[Sequence[int]] = ()  # [true, found] counts of the labels
-    facts: Mapping[str, Any] = field(default_factory=dict)  # everything, as JSON holds it
+    confusion: Sequence[Sequence[int]] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
     def score(self, name: str) -> float:
-        return next(each.value for each in self.scores if each.name == name)
+        """Look up a score by its name.
+
+        Parameters
+        ----------
+        name
+            Such as "BLEU" or "accuracy".
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        RequestError
+            There is no such score.
+        """
+        for each in self.scores:
+            if each.name == name:
+                return each.value
+        known = ", ".join(each.name for each in self.scores)
+        raise RequestError(f"there is no score {name!r}; there are {known}")
+
+    def __repr__(self) -> str:
+        shown = [f"{each.name} {each.value:.2f} {each.interval()}".strip() for each in self.scores]
+        return f"Evaluation({self.headline}: {', '.join(shown[:5])}{', …' * (len(shown) > 5)})"
+
+    def __str__(self) -> str:
+        usual = 17 if any(score.signature for score in self.scores) else 19
+        width = max([usual, *(len(score.name) + 1 for score in self.scores)])
+        lines = [self.headline]
+        for score in self.scores:
+            interval = f"  {score.interval()}" if score.interval() else ""
+            lines.append(f"{score.name:<{width}}{score.value:7.2f}{interval}")
+            if score.signature:
+                lines.append(f"{'':{width}}{score.signature}")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        from regard import notebook
+
+        names = ["score", "value", "95 % interval", "signature"]
+        rows = [(s.name, f"{s.value:.2f}", s.interval(), s.signature) for s in self.scores]
+        used = [place for place in range(4) if place < 2 or any(row[place] for row in rows)]
+        table = [[row[place] for place in used] for row in rows]
+        return f"<p>{escape(self.headline)}</p>" + notebook.table(table, [names[u] for u in used])
 
 
 @dataclass(frozen=True)

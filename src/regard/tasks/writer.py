@@ -1,93 +1,83 @@
 """Writer: continues a text, and says how likely a text is."""
 
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast, overload
 
 import torch
 from torch import Tensor
 
-from regard.decode import filters
 from regard.decode.sample import sample
 from regard.errors import RequestError
-from regard.inspect.alternatives import alternatives
 from regard.machine.devices import choose_device
 from regard.run import Run
-from regard.tasks.task import Section, TextQuestion
+from regard.tasks.inputs import summary, texts_of
+from regard.tasks.task import Evaluation
+from regard.tasks.writing import ScoredToken, Writing
 from regard.text.tokenizer import Tokenizer
 from regard.weights import load_model
 
 if TYPE_CHECKING:
-    from regard.decode.contract import Filter
     from regard.models import LanguageModel, RecurrentLanguageModel
 
 # A recurrent model reads a long text in parts of this many tokens.
 PART = 2048
-# Pieces of a text that are looked at, and tokens that are shown beside the one that was taken.
-LONGEST_SHOWN, ALTERNATIVES = 512, 8
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 
-@dataclass(frozen=True)
-class Writing:
-    """The settings to continue a text. Temperature 0 takes the likeliest token at each step."""
-
-    max_tokens: int = 200
-    temperature: float = 0.8
-    top_k: int = 0
-    top_p: float = 1.0
-    seed: int = 1
-
-    def __post_init__(self) -> None:
-        checks = {
-            "max_tokens must be from 0 to 1000000": 0 <= self.max_tokens <= 1_000_000,
-            "temperature must be 0, or from 0.001 to 100": self.temperature == 0
-            or 0.001 <= self.temperature <= 100,
-            "top_k must not be negative": self.top_k >= 0,
-            "top_p must be above 0 and at most 1": 0 < self.top_p <= 1,
-            "seed must be from 0 to 2^63 - 1": 0 <= self.seed < 2**63,
-        }
-        for sentence, holds in checks.items():
-            if not holds:
-                raise RequestError(f"{sentence}; see `regard generate --help`")
-
-    def filters(self, never: Sequence[int]) -> "list[Filter]":
-        """The filters of the tokens, in the order they apply."""
-        chosen = [filters.forbid(never)]
-        if self.temperature:
-            chosen.append(filters.temperature(self.temperature))
-        if self.top_k:
-            chosen.append(filters.top_k(self.top_k))
-        if self.top_p < 1:
-            chosen.append(filters.top_p(self.top_p))
-        return chosen
-
-
-@dataclass(frozen=True)
-class ScoredToken:
-    """A piece of a text and its log-probability given all before it that the model can see."""
-
-    piece: str
-    log_probability: float
-
-
 class Writer:
-    """A language model at work."""
+    """A language model at work: it continues texts, and says how likely a text is.
+
+    `regard.load` or `Writer.load` gives one of a run folder.
+
+    Examples
+    --------
+    >>> import regard
+    >>> writer = regard.load("runs/book")
+    >>> writer.generate("The ", regard.Writing(max_tokens=3, temperature=0))
+    'one'
+    """
 
     def __init__(
-        self, model: "LanguageModel", tokenizer: Tokenizer, limit: int, backward: bool = False
+        self,
+        model: "LanguageModel",
+        tokenizer: Tokenizer,
+        limit: int,
+        backward: bool = False,
+        folder: Path | None = None,
     ) -> None:
         self.model = model
         self.tokenizer = tokenizer
         # The most tokens the model sees at a time.
         self.limit = limit
         self.backward = backward
+        self.folder = folder
+
+    def __repr__(self) -> str:
+        seen = "remembers all" if self.limit == sys.maxsize else f"sees {self.limit:,} tokens"
+        return summary("Writer", self.folder, self.model, seen)
 
     @classmethod
     def load(cls, folder: Path | str, device: str = "cpu") -> Self:
-        """The writer of a run folder."""
+        """Load the language model of a run folder.
+
+        Parameters
+        ----------
+        folder
+            The run folder.
+        device
+            cpu, cuda, mps, or auto for the best that there is.
+
+        Returns
+        -------
+        Writer
+
+        Raises
+        ------
+        RunError
+            There is no run in the folder, or one of another task.
+        """
         run = Run.open(folder)
         recipe = run.recipe_for("language-model")
         tokenizer = run.tokenizers().source
@@ -97,10 +87,30 @@ class Writer:
         limit = language_model.longest
         if recipe.model.kind == "gpt":
             limit = min(limit, recipe.data.context)
-        return cls(language_model, tokenizer, limit, recipe.data.direction == "backward")
+        backward = recipe.data.direction == "backward"
+        return cls(language_model, tokenizer, limit, backward, run.folder)
 
     def stream(self, prompt: str, writing: Writing | None = None) -> Iterator[str]:
-        """The continuation of a prompt, in parts as they are written."""
+        """Continue a text, and yield the parts as they are written.
+
+        Parameters
+        ----------
+        prompt
+            The beginning of a text; "" begins a new document.
+        writing
+            How to write; by default 200 tokens at temperature 0.8.
+
+        Yields
+        ------
+        str
+            A part of the continuation.
+
+        Raises
+        ------
+        RequestError
+            The model reads backwards, so it cannot continue a text.
+        """
+        (prompt,) = texts_of([prompt], "stream")
         if self.backward:
             raise RequestError(
                 "this model reads backwards: it can score and embed a text, not continue it"
@@ -119,9 +129,34 @@ class Writer:
         if waiting:
             yield self.tokenizer.decode(waiting)
 
-    def generate(self, prompt: str, writing: Writing | None = None) -> str:
-        """The continuation of a prompt."""
-        return "".join(self.stream(prompt, writing))
+    @overload
+    def generate(self, prompt: str, writing: Writing | None = None) -> str: ...  # type: ignore[overload-overlap]
+    @overload
+    def generate(self, prompt: Iterable[str], writing: Writing | None = None) -> list[str]: ...
+    def generate(
+        self, prompt: str | Iterable[str], writing: Writing | None = None
+    ) -> str | list[str]:
+        """Continue a text, or several.
+
+        Parameters
+        ----------
+        prompt
+            The beginning of a text, or several beginnings.
+        writing
+            How to write; by default 200 tokens at temperature 0.8.
+
+        Returns
+        -------
+        str or list of str
+            What follows the beginning, without it.
+
+        Raises
+        ------
+        RequestError
+            The model reads backwards, or what was given is not a text.
+        """
+        found = ["".join(self.stream(each, writing)) for each in texts_of(prompt, "generate")]
+        return found[0] if isinstance(prompt, str) else found
 
     def _tokens(self, given: Sequence[int], writing: Writing) -> Iterator[int]:
         """The tokens of a continuation. When the context is full, its last half is read again."""
@@ -157,9 +192,50 @@ class Writer:
         for next_token in drawn:
             yield int(next_token)
 
+    def evaluate(self, texts: str | Iterable[str]) -> Evaluation:
+        """Measure how well the model predicts texts that it has not learned from.
+
+        Parameters
+        ----------
+        texts
+            A text, or several, each a document of its own.
+
+        Returns
+        -------
+        Evaluation
+            Loss, perplexity and bits per character.
+
+        Raises
+        ------
+        DataError
+            There is no text.
+
+        Examples
+        --------
+        >>> import regard
+        >>> found = regard.load("runs/book").evaluate("one and two and three")
+        >>> found.score("perplexity") > 1
+        True
+        """
+        from regard.tasks.language_model import scored
+
+        return scored(self, texts_of(texts, "evaluate"), ())
+
     @torch.inference_mode()
     def score(self, text: str) -> list[ScoredToken]:
-        """The score of every token of a text, the first as the beginning of a document."""
+        """Score every token of a text, the first as the beginning of a document.
+
+        Parameters
+        ----------
+        text
+            Any text; one that is longer than the model can see is read in windows.
+
+        Returns
+        -------
+        list of ScoredToken
+            The pieces of the text with their log-probabilities.
+        """
+        (text,) = texts_of([text], "score")
         ids = self.tokenizer.encode(text)
         if not ids:
             return []
@@ -203,41 +279,3 @@ class Writer:
 def log_probabilities(logits: Tensor, labels: Tensor) -> list[float]:
     """The log-probability of each label under its row of logits: [N, V], [N] → N numbers"""
     return logits.float().log_softmax(-1).gather(1, labels[:, None])[:, 0].tolist()
-
-
-@torch.inference_mode()
-def look(writer: Writer, asked: TextQuestion) -> Section:
-    """The continuation of a text, with the alternatives at each place of it."""
-    if writer.backward:
-        raise RequestError("this model reads backwards: it cannot continue a text")
-    tokenizer = writer.tokenizer
-    specials = tokenizer.specials
-    size = len(tokenizer)
-    given = [*tokenizer.encode(asked.text), *(each for each in asked.prefix if 0 <= each < size)]
-    longest = min(LONGEST_SHOWN, writer.limit) - 1
-    if len(given) >= longest:
-        raise RequestError(f"the text has {len(given)} pieces, at most {longest} can be looked at")
-    room = max(1, min(asked.more, longest - len(given)))
-    written: list[int] = []
-    likeliest = Writing(max_tokens=room, temperature=0)
-    for token in writer._continued(given or [specials.end], room, likeliest, part=0):
-        if token == specials.end:
-            break
-        written.append(token)
-    ids = [*given, *written]
-    if not ids:
-        raise RequestError("the model ends the text at once; give it a beginning")
-    end = torch.tensor([[specials.end]])
-    # As in writing: the first token follows END, the others follow the tokens before them.
-    logits = [writer.model(end)[0]]
-    if len(ids) > 1:
-        logits.append(writer.model(torch.tensor([ids[:-1]]))[0])
-    pieces = tokenizer.pieces(range(size))
-    found = alternatives(torch.cat(logits)[: len(ids)], ids, pieces, ALTERNATIVES)
-    return {
-        # The last pass reads all pieces but the last, which nothing follows.
-        "pieces": tokenizer.pieces(ids[:-1] or ids),
-        "ids": ids,
-        "steps": [asdict(each) for each in found],
-        "given": len(given),
-    }

@@ -61,7 +61,7 @@ def test_models_are_listed(client: openai.OpenAI) -> None:
 
 
 def test_a_completion_is_what_the_writer_writes(client: openai.OpenAI, writing: Live) -> None:
-    from regard.tasks.writer import Writing
+    from regard.tasks.writing import Writing
 
     found = client.completions.create(
         model="book", prompt=PROMPT, max_tokens=12, temperature=0.7, seed=5

@@ -14,7 +14,7 @@ from regard.decode.search import Search
 from regard.engines import Abandoned
 from regard.serve.http.refusal import Refusal
 from regard.serve.translation.batching import Batcher
-from regard.tasks.translation.translator import Translation
+from regard.tasks.translation.translation import Translation
 from tests.serve.conftest import Live
 
 SEARCH = Search(beam_size=2)

@@ -21,7 +21,8 @@ from regard.tasks.translation.distill import (
     student_recipe,
     teach,
 )
-from regard.tasks.translation.translator import Translation, Translator
+from regard.tasks.translation.translation import Translation
+from regard.tasks.translation.translator import Translator
 from regard.training.run import train
 
 Tiny = Callable[..., Recipe]

@@ -376,9 +376,8 @@ def test_the_edges_of_what_can_be_asked(translator: Translator, search: Search) 
     assert all(math.isfinite(each.score) for row in rows for each in row)
 
 
-def test_a_string_is_not_a_list_of_texts(translator: Translator) -> None:
-    with pytest.raises(RequestError, match="list"):
-        translator.translate("a b.")
+def test_one_text_gives_one_translation(translator: Translator) -> None:
+    assert [translator.translate("a b.")] == translator.translate(["a b."])
 
 
 # Loading

@@ -22,7 +22,8 @@ from regard.serve.language_models import complete
 from regard.serve.translation.service import Service
 
 if TYPE_CHECKING:
-    from regard.tasks.writer import Writer, Writing
+    from regard.tasks.writer import Writer
+    from regard.tasks.writing import Writing
 
 MAX_STOPS = 4
 
@@ -70,7 +71,7 @@ def read_request(service: Service, fields: Fields) -> CompletionRequest:
         raise Refusal(400, "stop must be a string or a list of strings")
     if len(stops) > MAX_STOPS:
         raise Refusal(400, f"stop takes at most {MAX_STOPS} strings")
-    from regard.tasks.writer import Writing
+    from regard.tasks.writing import Writing
 
     count = int(number(fields, "n", 1, 1, limits.completions))
     if count * len(prompts) > limits.completions:

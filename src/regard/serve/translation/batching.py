@@ -20,7 +20,8 @@ from typing import Any, TypeAlias
 from regard.decode.search import Search
 from regard.engines import Abandoned
 from regard.serve.http.refusal import Refusal
-from regard.tasks.translation.translator import Translation, Translator
+from regard.tasks.translation.translation import Translation
+from regard.tasks.translation.translator import Translator
 
 # The largest batch of a thread: a larger one gains little and makes everyone wait longer.
 MAX_BATCH_SENTENCES = 64

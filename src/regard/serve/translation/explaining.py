@@ -7,7 +7,8 @@ from regard.errors import RequestError
 from regard.machine.packages import require_torch
 from regard.serve.http.refusal import Refusal
 from regard.serve.one_thread import OneThread
-from regard.tasks.translation.translator import Translation, Translator
+from regard.tasks.translation.translation import Translation
+from regard.tasks.translation.translator import Translator
 
 
 async def explain(

@@ -20,7 +20,7 @@ from regard.serve.translation.memory import TranslationMemory
 from regard.serve.translation.pairs import LanguagePair, LanguagePairs
 from regard.serve.translation.placeholders import keeps_placeholders, split_at_placeholders
 from regard.serve.translation.splitting import Document, split_text
-from regard.tasks.translation.translator import Translation
+from regard.tasks.translation.translation import Translation
 
 # Longer texts are split in a thread, so that other requests are answered meanwhile.
 LONG_CHARACTERS = 2000

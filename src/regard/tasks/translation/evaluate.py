@@ -19,9 +19,7 @@ SENTENCES_AT_ONCE = 1000
 
 
 def evaluate(run: Run, test: Test) -> Evaluation:
-    """BLEU, chrF, TER and exact matches, with signatures and 95 % intervals. A run trained on a
-    built-in corpus is scored on its test sentences when no files are given.
-    """
+    """Score a run on files. Without any, one of a built-in corpus is scored on its test set."""
     sources, references, name = test_pairs(run, test)
     options = test.search or SearchOptions()
     engine = cast("EngineName", options.engine)
@@ -30,15 +28,23 @@ def evaluate(run: Run, test: Test) -> Evaluation:
     given = {key: value for key, value in asked.items() if value is not None}
     translator.search = replace(translator.search, **given)  # type: ignore[arg-type]
     with heads_of_options(translator, options):
-        hypotheses, seconds = timed_translations(translator, sources, test.reporter)
+        return scored(translator, sources, references, test, name)
+
+
+def scored(
+    translator: Translator, sources: list[str], references: list[str], test: Test, name: str = ""
+) -> Evaluation:
+    """BLEU, chrF, TER and exact matches, with signatures and 95 % intervals."""
+    hypotheses, seconds = timed_translations(translator, sources, test.reporter)
     test.reporter.say("Scoring …")
-    codes = run.info().get("languages")
+    codes = translator.languages()
     scores = corpus_scores(
         hypotheses, references, bootstrap=test.bootstrap, language=codes[1] if codes else None
     )
     beam_size = translator.search.beam_size
+    count = f"{len(sources):,} sentence{'s' * (len(sources) > 1)}"
     return Evaluation(
-        headline=f"{name}: {len(sources):,} sentences in {seconds:.1f} s, beam {beam_size}",
+        headline=f"{name}{': ' * bool(name)}{count} in {seconds:.1f} s, beam {beam_size}",
         scores=[ScoreLine(**asdict(score)) for score in scores],
         answers=hypotheses,
         facts={

@@ -3,7 +3,7 @@ some of its heads. PyTorch is loaded where it is needed.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -28,19 +28,41 @@ if TYPE_CHECKING:
     from regard.inspect.numbers import Numbers
     from regard.inspect.tree import Tree
     from regard.models import Model
+    from regard.tasks.translation.translation import Translation
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Alignment:
-    """[target words, source words] of attention, each row summing to at most 1."""
+    """Which source words each word of a translation looks at.
+
+    Attributes
+    ----------
+    source_words : list of str
+    target_words : list of str
+    weights : list of list of float
+        [target words, source words] of attention, each row summing to at most 1.
+    """
 
     source_words: list[str]
     target_words: list[str]
     weights: list[list[float]]
 
+    def __repr__(self) -> str:
+        words = [f"{self.source_words[s]}–{self.target_words[t]}" for s, t in self.pairs()]
+        return f"Alignment({' '.join(words) or 'no attention'})"
+
+    def _repr_html_(self) -> str:
+        from regard import notebook
+
+        return notebook.grid(self.source_words, self.target_words, self.weights)
+
     def pairs(self) -> list[tuple[int, int]]:
-        """(source word, target word) for each target word and the source word it looks at most;
-        none for a model without attention.
+        """Take the source word that each target word looks at most.
+
+        Returns
+        -------
+        list of (source word, target word)
+            As numbers from 0; none for a model without attention.
         """
         rows = enumerate(self.weights)
         return [(int(np.argmax(row)), target) for target, row in rows if any(row)]
@@ -66,7 +88,20 @@ class LooksInside(ABC):
         return self.tokenizers.source.encode(source)[: self.limit], ids
 
     def maps(self, source: str, output: str | Sequence[int]) -> "Maps":
-        """Every attention weight behind an output, by one recorded pass."""
+        """Record every attention weight behind a translation, by one pass.
+
+        Parameters
+        ----------
+        source
+            A sentence.
+        output
+            Its translation, as a text or as ids.
+
+        Returns
+        -------
+        Maps
+            The weights as `encoder`, `decoder` and `cross`.
+        """
         from regard.inspect.maps import attention_maps
 
         source_ids, output_ids = self._ids(source, output)
@@ -90,10 +125,27 @@ class LooksInside(ABC):
         """The single head that aligns best."""
         return self.aligners.best_head if self.aligners else None
 
-    def align(self, source: str, output: str | Sequence[int]) -> Alignment:
-        """Which source words each word of an output looks at: by the head, or mean of heads, that
-        aligns best, or by the mean of a layer where that was not measured.
+    @abstractmethod
+    def translations(self, texts: Iterable[str]) -> "list[list[Translation]]": ...
+
+    def align(self, source: str, output: str | Sequence[int] | None = None) -> Alignment:
+        """Show which source words each word of a translation looks at.
+
+        Parameters
+        ----------
+        source
+            A sentence.
+        output
+            Its translation, as a text or as ids; by default, the translator's own.
+
+        Returns
+        -------
+        Alignment
+            By the head, or mean of heads, that aligns best, or by the mean of a layer where that
+            was not measured.
         """
+        if output is None:
+            output = self.translations([source])[0][0].ids
         maps = self.maps(source, output)
         if self.aligners is None:
             matrix = maps.matrix("cross", max(0, len(maps.cross) - 2), words=True)

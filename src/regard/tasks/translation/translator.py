@@ -3,48 +3,44 @@
 PyTorch is loaded where it is needed, so that another engine starts at once.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self, overload
 
-from regard.decode.hypothesis import Hypothesis
 from regard.decode.search import Search
 from regard.engines import Engine, EngineName, Stopped, never
 from regard.engines.ctranslate2 import CTranslate2, graphics_cards
 from regard.errors import RequestError, RunError
+from regard.tasks.inputs import parameters, same_length, texts_of
+from regard.tasks.task import Evaluation, Test
 from regard.tasks.translation.looking import LooksInside
-from regard.text.segments import segments
+from regard.tasks.translation.parts import parts_of
+from regard.tasks.translation.translation import Translation, joined
 from regard.text.tokenizer import Tokenizers
 
 if TYPE_CHECKING:
     from regard.models import Model
 
 
-@dataclass(frozen=True)
-class Translation:
-    """An output with what is known of it; `score` is the mean log-probability that ranks it."""
-
-    text: str
-    score: float
-    tokens: list[str]
-    log_probabilities: list[float]
-    finished: bool
-    ids: list[int] = field(default_factory=list)  # of the tokens
-
-
-class Parts(NamedTuple):
-    """Texts as an engine takes them: a long one in several parts."""
-
-    sources: list[list[int]]
-    owners: list[int]  # which text a part is of
-    prefixes: list[list[int]]
-
-
 class Translator(LooksInside):
-    """Sentences in one language to sentences in another."""
+    """Translates sentences of one language into another.
+
+    `regard.load` or `Translator.load` gives one of a run folder.
+
+    Examples
+    --------
+    >>> import regard
+    >>> translator = regard.load("runs/demo")
+    >>> translator.translate("Jane visite l'Afrique.")
+    'Jane visits Africa.'
+    >>> translator.translate(["Marie habite à Paris.", ""])
+    ['Marie lives in Paris.', '']
+    >>> translator.align("Jane visite l'Afrique.")
+    Alignment(Jane–Jane visite–visits l'Afrique.–Africa.)
+    """
 
     def __init__(
         self,
@@ -63,6 +59,22 @@ class Translator(LooksInside):
         self.limit = limit
         self.folder = folder
 
+    def __repr__(self) -> str:
+        codes = self.languages()
+        facts = [f"{codes[0]} → {codes[1]}"] if codes else []
+        facts += [parameters(self._count()), f"beam {self.search.beam_size}"]
+        where = repr(str(self.folder)) if self.folder else "not saved"
+        return f"Translator({where}: {', '.join(facts)})"
+
+    def _count(self) -> int:
+        """The number of parameters, without PyTorch where a finished run says it."""
+        from regard.run import Run
+
+        with suppress(RunError):
+            if self.folder and (count := Run(self.folder).info().get("parameters")):
+                return int(count)
+        return sum(each.numel() for each in self.model.parameters())
+
     @classmethod
     def load(
         cls,
@@ -71,7 +83,30 @@ class Translator(LooksInside):
         engine: EngineName = "torch",
         int8: bool = False,
     ) -> Self:
-        """The translator of a run folder. `int8` is quicker, and CTranslate2's alone."""
+        """Load the translator of a run folder.
+
+        Parameters
+        ----------
+        folder
+            The run folder.
+        device
+            cpu, cuda, mps, or auto for the best that there is.
+        engine
+            What searches: "torch", "ctranslate2", or "auto", which prefers ctranslate2.
+        int8
+            With ctranslate2: calculate with 8-bit numbers, which is faster and changes some words.
+
+        Returns
+        -------
+        Translator
+
+        Raises
+        ------
+        RunError
+            There is no run in the folder, or one of another task.
+        RequestError
+            The engine cannot do what is asked for.
+        """
         if engine == "torch":
             if int8:
                 raise RequestError("engine torch: has no int8; use ctranslate2 or leave int8 out")
@@ -116,7 +151,9 @@ class Translator(LooksInside):
         return cls(lambda: model, engine, tokenizers, search, limit, run.folder)
 
     def languages(self) -> tuple[str, str] | None:
-        """The languages that the run names, or its recipe, or the names of its training files."""
+        """The languages, such as ("fr", "en"): as the run says, its recipe, or the names of its
+        training files; None if nothing says them.
+        """
         from regard.run import Run
 
         if self.folder is None:
@@ -133,12 +170,74 @@ class Translator(LooksInside):
     def model(self) -> "Model":
         return self._model()
 
-    def translate(self, texts: Sequence[str], beam_size: int | None = None) -> list[str]:
-        """The best translation of each text, in order; an empty text stays empty."""
-        if isinstance(texts, str):
-            raise RequestError("translate takes a list of texts; put the text in brackets")
+    @overload
+    def translate(self, texts: str, beam_size: int | None = None) -> str: ...  # type: ignore[overload-overlap]
+    @overload
+    def translate(self, texts: Iterable[str], beam_size: int | None = None) -> list[str]: ...
+    def translate(
+        self, texts: str | Iterable[str], beam_size: int | None = None
+    ) -> str | list[str]:
+        """Translate texts.
+
+        Parameters
+        ----------
+        texts
+            A text, or several in a list, an iterator or a column of a table. An empty text stays
+            empty; a long one is translated in parts.
+        beam_size
+            Hypotheses kept at each step; by default, as the run's recipe says.
+
+        Returns
+        -------
+        str or list of str
+            The best translation: one for a text, a list in the same order for several.
+
+        Raises
+        ------
+        RequestError
+            What was given is not a text.
+        """
         search = self.search if beam_size is None else replace(self.search, beam_size=beam_size)
-        return self.texts(texts, search)
+        found = self.texts(texts_of(texts, "translate"), search)
+        return found[0] if isinstance(texts, str) else found
+
+    def evaluate(
+        self, sources: Iterable[str], references: Iterable[str], bootstrap: int = 1000
+    ) -> Evaluation:
+        """Score the translator on sentences whose translations are known.
+
+        Parameters
+        ----------
+        sources
+            Sentences that it has not learned from.
+        references
+            Their translations, one for each.
+        bootstrap
+            Resamples for the 95 % intervals; 0 leaves them out.
+
+        Returns
+        -------
+        Evaluation
+            BLEU, chrF, TER and exact matches, with sacreBLEU's signatures and with intervals.
+
+        Raises
+        ------
+        RequestError
+            There are not as many references as sources, or none.
+
+        Examples
+        --------
+        >>> import regard
+        >>> translator = regard.load("runs/demo")
+        >>> found = translator.evaluate(["Jane visite l'Afrique."], ["Jane visits Africa."])
+        >>> found.score("exact")
+        100.0
+        """
+        from regard.tasks.translation.evaluate import scored
+
+        given, true = texts_of(sources, "evaluate"), texts_of(references, "evaluate")
+        same_length("evaluate", sources=given, references=true)
+        return scored(self, given, true, Test(bootstrap=bootstrap))
 
     def texts(
         self,
@@ -148,7 +247,7 @@ class Translator(LooksInside):
         stopped: Stopped = never,
     ) -> list[str]:
         """The best translation of each text, and nothing else about it: the quickest way."""
-        parts = self._parts(texts, prefixes)
+        parts = parts_of(texts, prefixes, self.tokenizers, self.limit)
         outputs = self.engine.best(parts.sources, parts.prefixes, search, stopped)
         found: list[list[str]] = [[] for _ in texts]
         decoded = self.tokenizers.target.decode_batch(outputs)
@@ -159,57 +258,40 @@ class Translator(LooksInside):
 
     def translations(
         self,
-        texts: Sequence[str],
-        search: Search,
+        texts: Iterable[str],
+        search: Search | None = None,
         prefixes: Sequence[str] = (),
         stopped: Stopped = never,
     ) -> list[list[Translation]]:
-        """Up to n_best translations of each text, best first; prefixes begin the outputs."""
-        parts = self._parts(texts, prefixes)
-        searched = self.engine.search(parts.sources, parts.prefixes, search, stopped)
-        found: list[list[list[Translation]]] = [[] for _ in texts]
+        """Translate texts, and tell all that is known of the translations.
+
+        Parameters
+        ----------
+        texts
+            Several texts.
+        search
+            How to search, such as Search(beam_size=5, n_best=3); by default, as the recipe says.
+        prefixes
+            A beginning for the translation of each text.
+        stopped
+            A function that ends the search when it returns True.
+
+        Returns
+        -------
+        list of list of Translation
+            Up to n_best translations of each text, the best first.
+
+        Raises
+        ------
+        RequestError
+            What was given is not a text, or there are not as many prefixes as texts.
+        """
+        given = texts_of(texts, "translations")
+        parts = parts_of(given, prefixes, self.tokenizers, self.limit)
+        searched = self.engine.search(parts.sources, parts.prefixes, search or self.search, stopped)
+        found: list[list[list[Translation]]] = [[] for _ in given]
+        target = self.tokenizers.target
         for owner, hypotheses in zip(parts.owners, searched, strict=True):
-            found[owner].append([self._translation(each) for each in hypotheses])
+            found[owner].append([Translation.of(each, target) for each in hypotheses])
         empty = [Translation("", 0.0, [], [], finished=True)]
         return [joined(results) if results else empty for results in found]
-
-    def _parts(self, texts: Sequence[str], prefixes: Sequence[str]) -> Parts:
-        if prefixes and len(prefixes) != len(texts):
-            raise RequestError(f"{len(prefixes)} prefixes for {len(texts)} texts; give one each")
-        parts = Parts([], [], [])
-        for owner, ids in enumerate(self.tokenizers.source.encode_batch(texts)):
-            begin = self.tokenizers.target.encode(prefixes[owner]) if prefixes else []
-            for part in segments(ids, self.tokenizers.source, self.limit) if ids else []:
-                parts.sources.append(part)
-                parts.owners.append(owner)
-                parts.prefixes.append(begin)
-                begin = []
-        return parts
-
-    def _translation(self, hypothesis: Hypothesis) -> Translation:
-        tokenizer = self.tokenizers.target
-        return Translation(
-            text=tokenizer.decode(hypothesis.tokens),
-            score=hypothesis.score,
-            tokens=tokenizer.pieces(hypothesis.tokens),
-            log_probabilities=hypothesis.log_probabilities,
-            finished=hypothesis.finished,
-            ids=hypothesis.tokens,
-        )
-
-
-def joined(parts: Sequence[list[Translation]]) -> list[Translation]:
-    """The translations of a text's parts as translations of the text, rank by rank."""
-    if len(parts) == 1:
-        return parts[0]
-    return [
-        Translation(
-            text=" ".join(each.text for each in ranked if each.text),
-            score=sum(each.score for each in ranked) / len(ranked),
-            tokens=[token for each in ranked for token in each.tokens],
-            log_probabilities=[value for each in ranked for value in each.log_probabilities],
-            finished=all(each.finished for each in ranked),
-            ids=[token for each in ranked for token in each.ids],
-        )
-        for ranked in zip(*parts, strict=False)
-    ]

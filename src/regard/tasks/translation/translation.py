@@ -1,0 +1,74 @@
+"""A translation, and the translations of the parts of a long text as one."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Self
+
+from regard.decode.hypothesis import Hypothesis
+from regard.text.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True, repr=False)
+class Translation:
+    """A translation with what is known of it.
+
+    Attributes
+    ----------
+    text : str
+    score : float
+        The mean log-probability that ranks it.
+    tokens : list of str
+        The pieces that were written, and END if it is finished.
+    log_probabilities : list of float
+        Of each piece.
+    finished : bool
+        Whether the model ended it, or it became too long.
+    ids : list of int
+        The pieces as numbers, which `maps` and `align` take exactly.
+    """
+
+    text: str
+    score: float
+    tokens: list[str]
+    log_probabilities: list[float]
+    finished: bool
+    ids: list[int] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, hypothesis: Hypothesis, tokenizer: Tokenizer) -> Self:
+        return cls(
+            text=tokenizer.decode(hypothesis.tokens),
+            score=hypothesis.score,
+            tokens=tokenizer.pieces(hypothesis.tokens),
+            log_probabilities=hypothesis.log_probabilities,
+            finished=hypothesis.finished,
+            ids=hypothesis.tokens,
+        )
+
+    def __repr__(self) -> str:
+        return f"Translation({self.text!r}, score {self.score:.3f})"
+
+    def _repr_html_(self) -> str:
+        from regard import notebook
+
+        pieces = [each.replace("▁", " ") for each in self.tokens]
+        chances = [math.exp(each) for each in self.log_probabilities]
+        return notebook.weighed(zip(pieces, chances, strict=False))
+
+
+def joined(parts: Sequence[list[Translation]]) -> list[Translation]:
+    """The translations of a text's parts as translations of the text, rank by rank."""
+    if len(parts) == 1:
+        return parts[0]
+    return [
+        Translation(
+            text=" ".join(each.text for each in ranked if each.text),
+            score=sum(each.score for each in ranked) / len(ranked),
+            tokens=[token for each in ranked for token in each.tokens],
+            log_probabilities=[value for each in ranked for value in each.log_probabilities],
+            finished=all(each.finished for each in ranked),
+            ids=[token for each in ranked for token in each.ids],
+        )
+        for ranked in zip(*parts, strict=False)
+    ]

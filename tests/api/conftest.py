@@ -1,0 +1,63 @@
+"""Small runs of every task, trained once through `regard.train`."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import regard
+from regard.machine import memory
+
+# Small models that learn nothing much, quickly.
+TINY: dict[str, Any] = {
+    "train.steps": 4,
+    "train.threads": 1,
+    "train.device": "cpu",
+    "train.batch_tokens": 400,
+    "tokenizer.vocabulary_size": 300,
+    "model.d_model": 16,
+}
+TRANSFORMER = {**TINY, "model.num_heads": 2, "model.d_ff": 16}
+TRANSLATOR = {**TRANSFORMER, "model.encoder_layers": 1, "model.decoder_layers": 1}
+TEXT = {**TRANSFORMER, "model.num_layers": 1, "data.context": 16}
+PAIRS = [(f"le chat {n} dort.", f"the cat {n} sleeps.") for n in range(80)]
+TEXTS = [f"one and two and {n} and so on" for n in range(200)]
+REVIEWS = [
+    (f"film {n} is {word}", label)
+    for n in range(60)
+    for word, label in (("good", "pos"), ("bad", "neg"))
+]
+SENTENCES = [(["she", "reads", f"book{n}"], ["PRON", "VERB", "NOUN"]) for n in range(80)]
+
+
+@pytest.fixture(autouse=True, scope="session")
+def usual_allocation() -> Iterator[None]:
+    """Training tunes the C library for its whole process, which here runs other tests too."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(memory, "keep_big_buffers", lambda: False)
+        yield
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(scope="session")
+def runs(tmp_path_factory: pytest.TempPathFactory, usual_allocation: None) -> Path:
+    """A folder that holds runs/demo, runs/book, runs/masked, runs/reviews and runs/tags."""
+    folder = tmp_path_factory.mktemp("api")
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        regard.train(pairs=PAIRS, languages=("fr", "en"), out="runs/demo", settings=TRANSLATOR)
+        regard.train(text=TEXTS, out="runs/book", settings=TEXT)
+        regard.train(text=TEXTS, task="masked-language-model", out="runs/masked", settings=TEXT)
+        regard.train(labelled=REVIEWS, out="runs/reviews", settings=TINY)
+        regard.train(tagged=SENTENCES, out="runs/tags", settings=TINY)
+    finally:
+        os.chdir(before)
+    return folder
