@@ -169,6 +169,7 @@ TASK_NAMES = {"translation", "language-model", "masked-language-model", "classif
 # A name of a task that is something else, and what it is.
 OTHER_MEANINGS = {
     ("data/corpus.py", "translation"): "a key of Hugging Face's JSON lines",
+    ("data/pair_columns.py", "translation"): "the name of a column",
     ("serve/page/translate.js", "translation"): "an element of the page",
 }
 

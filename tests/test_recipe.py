@@ -155,7 +155,11 @@ def test_a_typed_setting_that_does_nothing_is_refused(tmp_path: Path) -> None:
     [
         ({"data": {}}, "data: name either the training files (train) or a built-in corpus"),
         ({"data": {"builtin": "phrasebook", "train": ["a", "b"]}}, "data: name either"),
-        ({"data": {"train": ["a", "b", "c"]}}, "data: train takes two files"),
+        (
+            {"data": {"train": ["a.en", "a.de", "b.csv"], "weights": [3]}},
+            "data: weights has 1 number",
+        ),
+        ({"data": {"builtin": "phrasebook", "columns": [1, 2]}}, "data: columns are of training"),
         ({"train": {"steps": 0}}, "train.steps = 0: give a whole number of at least 1"),
         ({"train": {"steps": "many"}}, "train.steps = 'many': give a whole number of at least 1"),
         ({"train": {"schedule": "step"}}, "train.schedule = 'step': give 'inverse_sqrt', "),

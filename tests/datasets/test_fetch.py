@@ -8,7 +8,7 @@ import pytest
 
 from regard import datasets
 from regard.cli import main
-from regard.data.corpus import check_file
+from regard.data.lines import check_file
 from regard.datasets import DataSet, Download, Made
 from regard.datasets.convert import lines_of
 from regard.datasets.fetch import fetch

@@ -131,7 +131,7 @@ def in_files(flag: str, data: Any, asked: Asked) -> "Iterator[tuple[DataFlags, P
     """The data as the command line names it, and the run folder, which holds the examples that
     were given.
     """
-    from regard.data.corpus import check_file
+    from regard.data.lines import check_file
     from regard.recipe import override
     from regard.start import section_of, task_for
     from regard.tasks.task import DataFlags

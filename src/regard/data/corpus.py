@@ -1,35 +1,33 @@
-"""Files of sentence pairs: every pair knows the file and line that it came from.
+"""Sentence pairs from files: every pair knows the file and line that it came from.
 
-Files are read as bytes and cut at line feeds only. Python's text mode and `str.splitlines` also
-cut at U+2028 and other characters, which would shift every later line against its translation.
+A corpus is two files of plain text, or one table or file of JSON. Several corpora may follow each
+other; those whose names show the other direction are turned round.
 """
 
 from __future__ import annotations
 
-import bz2
-import difflib
-import gzip
 import hashlib
-import json
 import os
 import re
-import zlib
-from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any
 
-from regard.datasets import fetch_hint
+from regard.data.columns import LABEL_NAMES, TEXT_NAMES
+from regard.data.lines import check_file, decoded, kind_of, raw_lines
+from regard.data.objects import OBJECTS, objects
+from regard.data.pair_columns import PAIR_NAMES, language_of, pair_layout
+from regard.data.tables import TABLES, TableLayout, rows_of
 from regard.errors import DataError
+from regard.text.languages import base_code
 
-LONGEST_LINE_BYTES = 16_000_000
-# Compression makes text three to ten times smaller; a file that grows more is not ordinary text.
-LARGEST_GZIP_RATIO = 100
-SMALLEST_SUSPECT_BYTES = 8_000_000
+Languages = tuple[str, str]
+Columns = Sequence[str | int]
 
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_TABLES = (".tsv", ".jsonl")
+_ENDINGS = re.compile(r"(\.(txt|tsv|csv|jsonl|json))?(\.(gz|bz2))?$", re.IGNORECASE)
 _CODE = r"[a-z]{2,3}(?:[-_](?:[A-Z]{2}|[A-Z][a-z]{3}))?"
 _ONE_CODE = re.compile(rf"(?:^|[._-])({_CODE})$")
 _TWO_CODES = re.compile(rf"(?:^|[._-])({_CODE})-({_CODE})$")
@@ -45,53 +43,169 @@ class Pair:
     place: str
 
 
-def read_pairs(paths: Sequence[Path], languages: tuple[str, str] | None = None) -> Iterator[Pair]:
-    """Pairs from two files of plain text, or from one .tsv or .jsonl; each may be a .gz.
+@dataclass(frozen=True)
+class Corpus:
+    """Two files of plain text, source and target, or one file that holds both sides."""
 
-    Line i gives pair i, empty or not. `languages` are the keys to look for in a .jsonl.
+    paths: tuple[Path, ...]
+    languages: Languages | None = None
+    columns: Columns = ()
+    turned: bool = False  # its names show that the target comes first
+
+    def read(self) -> Iterator[Pair]:
+        """Line i gives pair i, empty or not."""
+        if len(self.paths) == 2:
+            source, target = reversed(self.paths) if self.turned else self.paths
+            return _aligned(source, target)
+        if kind_of(self.paths[0]) in OBJECTS:
+            return _from_objects(self.paths[0], self)
+        return _from_columns(self.paths[0], self.layout())
+
+    def layout(self) -> TableLayout:
+        """How its table is read."""
+        return pair_layout(self.paths[0], self.languages, self.columns, self.turned)
+
+    def remark(self) -> str:
+        """A sentence on how it is read, where that had to be found out; else ""."""
+        if kind_of(self.paths[0]) in TABLES:
+            return self.layout().remark(self.paths[0])
+        if not self.turned:
+            return ""
+        files, direction = " and ".join(map(str, self.paths)), " → ".join(self.languages or ())
+        return f"{files}: turned round, as their names show, so that they are {direction}"
+
+
+def read_pairs(
+    paths: Sequence[Path], languages: Languages | None = None, columns: Columns = ()
+) -> Iterator[Pair]:
+    """Pairs from corpora one after another: each is two files of plain text, or one .tsv, .csv,
+    .jsonl or .json; each file may be a .gz or .bz2. `languages` are the columns or keys to look
+    for, `columns` those that a person has chosen.
     """
-    check_files(paths)
-    if len(paths) == 2:
-        return _aligned(paths[0], paths[1])
-    if kind_of(paths[0]) == ".tsv":
-        return _from_columns(paths[0])
-    return _from_objects(paths[0], languages or language_codes(paths))
+    found = corpora(paths, languages, columns)
+    return chain.from_iterable(each.read() for each in found)
+
+
+def corpora(
+    paths: Sequence[Path], languages: Languages | None = None, columns: Columns = ()
+) -> list[Corpus]:
+    """The corpora of these files, in one direction: that of `languages`, or of the first corpus
+    whose names show one.
+    """
+    groups = grouped(paths)
+    _check(groups)
+    wanted = languages or language_codes(paths)
+    found = []
+    for group in groups:
+        turned = False
+        codes = _codes(group)
+        if codes and wanted and _bases(codes) != _bases(wanted):
+            turned = _bases(codes) == _bases(wanted)[::-1]
+            if not turned and languages is None:
+                raise DataError(
+                    f"{group[0]}: its name shows {codes[0]} and {codes[1]}, but other files are "
+                    f"{wanted[0]} and {wanted[1]}; give files of the same two languages"
+                )
+        elif codes and wanted and codes == wanted[::-1]:
+            turned = True  # pt-PT and pt-BR
+        found.append(Corpus(group, wanted, tuple(columns), turned))
+    return found
+
+
+def _bases(codes: Languages) -> Languages:
+    return base_code(codes[0]), base_code(codes[1])
+
+
+def grouped(paths: Sequence[Path]) -> list[tuple[Path, ...]]:
+    """The files of each corpus, by their names alone; the last may lack its translations."""
+    groups: list[tuple[Path, ...]] = []
+    rest = list(paths)
+    while rest:
+        first = rest.pop(0)
+        single = kind_of(first) in (*TABLES, *OBJECTS)
+        if single or not rest or kind_of(rest[0]) in (*TABLES, *OBJECTS):
+            groups.append((first,))
+        else:
+            groups.append((first, rest.pop(0)))
+    return groups
 
 
 def check_files(paths: Sequence[Path]) -> None:
     """Find the errors that show without reading: missing, unreadable, empty or unsuitable files."""
-    if len(paths) not in (1, 2):
+    _check(grouped(paths))
+
+
+def _check(groups: Sequence[tuple[Path, ...]]) -> None:
+    if not groups:
         raise DataError(
-            f"{len(paths)} data files are given, but pairs come from two files of plain text,"
-            " or from one .tsv or .jsonl; give one or two files"
+            "0 data files are given; give two files of plain text, or one .tsv, .csv or .jsonl"
         )
-    for path in paths:
+    for path in chain.from_iterable(groups):
         check_file(path)
-    tables = [path for path in paths if kind_of(path) in _TABLES]
-    if len(paths) == 1 and not tables:
+    seen: dict[tuple[int, int], Path] = {}
+    for group in groups:
+        if len(group) == 1 and kind_of(group[0]) not in (*TABLES, *OBJECTS):
+            raise DataError(
+                f"{group[0]}: one file of plain text holds no pairs;"
+                " give the file of translations after it, or a .tsv, .csv or .jsonl"
+            )
+        if len(group) == 2 and os.path.samefile(*group):
+            raise DataError(
+                f"{group[1]}: the same file is given for source and target; give the translations"
+            )
+        if len(groups) > 1 and len(group) == 2:
+            _check_order(group)
+        for path in group:
+            status = path.stat()
+            key = (status.st_dev, status.st_ino)
+            if path.is_file() and key in seen:
+                raise DataError(
+                    f"{path}: the same file is given twice; set data.weights to repeat a corpus"
+                )
+            seen[key] = path
+
+
+def _check_order(group: tuple[Path, ...]) -> None:
+    codes = [match[1] for path in group if (match := _ONE_CODE.search(_stem(path)))]
+    if len(codes) == 2 and codes[0] == codes[1] and not _NO_CODES.intersection(codes):
         raise DataError(
-            f"{paths[0]}: one file of plain text holds no pairs;"
-            " give the file of translations too, or a .tsv or .jsonl"
-        )
-    if len(paths) == 2 and tables:
-        raise DataError(f"{tables[0]}: this file holds both sides; give it alone")
-    if len(paths) == 2 and os.path.samefile(*paths):
-        raise DataError(
-            f"{paths[1]}: the same file is given for source and target; give the translations"
+            f"{group[0]} and {group[1]}: both names show {codes[0]}; give each file with its "
+            "translations after it, like a.en a.de b.en b.de"
         )
 
 
-def language_codes(paths: Sequence[Path]) -> tuple[str, str] | None:
-    """The languages in the names of files: train.en and train.de, or corpus.en-de.tsv."""
-    stems = [re.sub(r"(\.(txt|tsv|jsonl))?(\.gz)?$", "", path.name) for path in paths]
-    if len(stems) == 2:
-        found = [match[1] for stem in stems if (match := _ONE_CODE.search(stem))]
+def _stem(path: Path) -> str:
+    return _ENDINGS.sub("", path.name)
+
+
+def language_codes(paths: Sequence[Path]) -> Languages | None:
+    """The languages in the names of files: train.en and train.de, or corpus.en-de.tsv. With several
+    corpora, those of the first whose names show them.
+    """
+    return next((codes for group in grouped(paths) if (codes := _codes(group))), None)
+
+
+def _codes(group: tuple[Path, ...]) -> Languages | None:
+    if len(group) == 2:
+        found = [match[1] for path in group if (match := _ONE_CODE.search(_stem(path)))]
     else:
-        match = _TWO_CODES.search(stems[0]) if stems else None
+        match = _TWO_CODES.search(_stem(group[0]))
         found = list(match.groups()) if match else []
     if len(found) != 2 or found[0] == found[1] or _NO_CODES.intersection(found):
         return None
     return found[0], found[1]
+
+
+def languages_in_header(paths: Sequence[Path], columns: Columns = ()) -> Languages | None:
+    """The languages that the first table names in its first line."""
+    for path in paths:
+        if kind_of(path) in TABLES:
+            check_file(path)
+            layout = pair_layout(path, None, columns)
+            codes = [language_of(layout.header[at]) for at in layout.columns if layout.header]
+            if len(codes) == 2 and all(codes):
+                return codes[0], codes[1]
+    return None
 
 
 def held_out(source: str, seed: int, share: float) -> bool:
@@ -101,124 +215,10 @@ def held_out(source: str, seed: int, share: float) -> bool:
     return int.from_bytes(digest, "big") < share * 2**64
 
 
-def kind_of(path: Path) -> str:
-    """The suffix that says what a file holds, without that of a compression."""
-    return Path(path.name.removesuffix(".gz").removesuffix(".bz2")).suffix
-
-
-def check_file(path: Path) -> None:
-    try:
-        status = path.stat()
-    except FileNotFoundError:
-        raise DataError(f"{path}: there is no such file{_suggestion(path)}") from None
-    except OSError as error:
-        raise _unreadable(path, error) from None
-    if path.is_dir():
-        raise DataError(f"{path}: this is a folder; give the file in it")
-    if not os.access(path, os.R_OK):
-        raise DataError(f"{path}: no permission to read; change it with chmod +r")
-    if path.is_file() and status.st_size == 0:
-        raise _empty(path)
-
-
-def _suggestion(path: Path) -> str:
-    if hint := fetch_hint(path):
-        return f"; {hint}"
-    try:
-        names = os.listdir(path.parent)
-    except OSError:
-        return f", nor a folder {path.parent}; check the path"
-    near = difflib.get_close_matches(path.name, names, n=2)
-    return f"; did you mean {' or '.join(near)}?" if near else "; check the path"
-
-
-def _empty(path: Path) -> DataError:
-    match kind_of(path):
-        case ".tsv":
-            wanted = "one example on each line, with tabs between its columns"
-        case ".jsonl":
-            wanted = "one object on each line"
-        case ".conllu" | ".conll":
-            wanted = "one word on each line, and an empty line after each sentence"
-        case _:
-            wanted = "one sentence on each line"
-    return DataError(f"{path}: the file is empty; give {wanted}")
-
-
-def _unreadable(path: Path, error: OSError) -> DataError:
-    return DataError(f"{path}: cannot be read ({error.strerror or error}); check the file")
-
-
-def _raw_lines(path: Path) -> Generator[bytes]:
-    """Lines as bytes, without line end or byte order mark. Only one line is in memory at a time."""
-    number, size = 0, 0
-    zipped = path.suffix in (".gz", ".bz2")
-    try:
-        with path.open("rb") as raw, _unpacked(raw, path.suffix) as file:
-            while line := file.readline(LONGEST_LINE_BYTES + 1):
-                number += 1
-                size += len(line)
-                if number == 1:
-                    line = line.removeprefix(_BYTE_ORDER_MARK)
-                    if not line:
-                        raise _empty(path)
-                if len(line) > LONGEST_LINE_BYTES:
-                    raise DataError(
-                        f"{path}:{number}: the line is longer than {LONGEST_LINE_BYTES} bytes;"
-                        " put one sentence on each line"
-                    )
-                if zipped and size > SMALLEST_SUSPECT_BYTES:
-                    _check_growth(path, number, size, raw.tell())
-                yield line.removesuffix(b"\n").removesuffix(b"\r")
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise DataError(
-            f"{path}:{number + 1}: damaged {'gzip' if path.suffix == '.gz' else 'bzip2'} ({error});"
-            " make or fetch the file again"
-        ) from None
-    except OSError as error:
-        raise _unreadable(path, error) from None
-    if number == 0:
-        raise _empty(path)
-
-
-def _unpacked(raw: BinaryIO, suffix: str) -> AbstractContextManager[BinaryIO]:
-    match suffix:
-        case ".gz":
-            return gzip.GzipFile(fileobj=raw)  # type: ignore[return-value]
-        case ".bz2":
-            return bz2.BZ2File(raw)  # type: ignore[return-value]
-    return nullcontext(raw)
-
-
-def _check_growth(path: Path, number: int, size: int, packed_size: int) -> None:
-    if size > LARGEST_GZIP_RATIO * packed_size:
-        raise DataError(
-            f"{path}:{number}: the file unpacks to more than {LARGEST_GZIP_RATIO} times its size,"
-            " which text does not; unpack it yourself if you trust it"
-        )
-
-
-def _decoded(line: bytes, path: Path, number: int) -> str:
-    try:
-        return line.decode()
-    except UnicodeDecodeError as error:
-        column = len(line[: error.start].decode()) + 1
-        raise DataError(
-            f"{path}:{number}: not valid UTF-8 (byte 0x{line[error.start]:02x} at column {column});"
-            " save the file as UTF-8"
-        ) from None
-
-
-def lines(path: Path) -> Iterator[tuple[str, str]]:
-    """Each line with its place."""
-    for number, line in enumerate(_raw_lines(path), start=1):
-        yield _decoded(line, path, number), f"{path}:{number}"
-
-
 def _aligned(source_path: Path, target_path: Path) -> Iterator[Pair]:
     with (
-        closing(_raw_lines(source_path)) as sources,
-        closing(_raw_lines(target_path)) as targets,
+        closing(raw_lines(source_path)) as sources,
+        closing(raw_lines(target_path)) as targets,
     ):
         number = 0
         for source in sources:
@@ -227,8 +227,8 @@ def _aligned(source_path: Path, target_path: Path) -> Iterator[Pair]:
                 raise _uneven(source_path, number + 1 + _count(sources), target_path, number)
             number += 1
             yield Pair(
-                _decoded(source, source_path, number),
-                _decoded(target, target_path, number),
+                decoded(source, source_path, number),
+                decoded(target, target_path, number),
                 f"{source_path}:{number}",
             )
         if further := _count(targets):
@@ -246,39 +246,55 @@ def _uneven(source_path: Path, sources: int, target_path: Path, targets: int) ->
     )
 
 
-def _from_columns(path: Path) -> Iterator[Pair]:
-    for line, place in lines(path):
-        columns = line.split("\t")
-        if len(columns) < 2 and line:
-            raise DataError(
-                f"{place}: no tab, so only one column; write source, tab, target on each line"
-            )
-        yield Pair(columns[0], columns[1] if line else "", place)
+def _from_columns(path: Path, layout: TableLayout) -> Iterator[Pair]:
+    source, target = layout.columns
+    needed = max(source, target) + 1
+    for cells, place in rows_of(path, layout):
+        if len(cells) < needed:
+            if any(cells):
+                raise _narrow(cells, needed, layout, place)
+            yield Pair("", "", place)
+        else:
+            yield Pair(cells[source], cells[target], place)
 
 
-def _from_objects(path: Path, languages: tuple[str, str] | None) -> Iterator[Pair]:
-    for line, place in lines(path):
-        if not line.strip():
+def _narrow(cells: list[str], needed: int, layout: TableLayout, place: str) -> DataError:
+    if len(cells) == 1 and layout.delimiter == "\t":
+        return DataError(
+            f"{place}: no tab, so only one column; write source, tab, target on each line"
+        )
+    many = "s" if len(cells) > 1 else ""
+    return DataError(
+        f"{place}: {len(cells)} column{many}, but column {needed} is read; write source and target"
+        " on each line"
+    )
+
+
+def _from_objects(path: Path, corpus: Corpus) -> Iterator[Pair]:
+    for entry, place in objects(path):
+        if entry is None:
             yield Pair("", "", place)
             continue
-        try:
-            entry = json.loads(line)
-        except (ValueError, RecursionError):
-            raise DataError(f"{place}: not valid JSON; write one object on each line") from None
         if isinstance(entry, dict) and isinstance(entry.get("translation"), dict):
             entry = entry["translation"]
-        yield Pair(*_two_texts(entry, languages, place), place)
+        yield Pair(*_two_texts(entry, corpus, place), place)
 
 
-def _two_texts(entry: object, languages: tuple[str, str] | None, place: str) -> tuple[str, str]:
-    for keys in (("source", "target"), languages):
-        if keys and isinstance(entry, dict) and keys[0] in entry and keys[1] in entry:
+def _two_texts(entry: Any, corpus: Corpus, place: str) -> tuple[str, str]:
+    languages = corpus.languages
+    asked = tuple(map(str, corpus.columns))
+    for keys in (asked,) if asked else (*PAIR_NAMES, languages):
+        if keys and isinstance(entry, dict) and all(key in entry for key in keys):
             source, target = entry[keys[0]], entry[keys[1]]
             if isinstance(source, str) and isinstance(target, str):
-                return source, target
+                turned = corpus.turned and keys in PAIR_NAMES
+                return (target, source) if turned else (source, target)
             raise DataError(f'{place}: "{keys[0]}" and "{keys[1]}" must both be text in quotes')
-    wanted = '"source" and "target"' + (
-        f' or "{languages[0]}" and "{languages[1]}"' if languages else ""
-    )
+    has = entry.keys() if isinstance(entry, dict) else set()
+    if not asked and has & set(TEXT_NAMES) and has & set(LABEL_NAMES):
+        raise DataError(f"{place}: texts and their labels are for --labelled; give pairs")
+    wanted = '"source" and "target"' if not asked else f'"{asked[0]}" and "{asked[-1]}"'
+    if languages and not asked:
+        wanted += f' or "{languages[0]}" and "{languages[1]}"'
     advice = "rename the keys" if languages else "rename the keys, or name the languages"
     raise DataError(f"{place}: no {wanted} in the object; {advice}")

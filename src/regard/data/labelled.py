@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-import json
-import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from regard.data.corpus import check_file, kind_of, lines
+from regard.data.columns import LABEL_NAMES, TEXT_NAMES
+from regard.data.label_columns import label_layout
+from regard.data.lines import check_file, kind_of, lines
+from regard.data.objects import OBJECTS, found_key, objects, shown
+from regard.data.tables import TableLayout, rows_of
 from regard.errors import DataError
 
-TEXT_COLUMNS = ("text", "sentence", "review")
-CONLLU = {"lemma": 3, "upos": 4, "xpos": 5, "feats": 6, "deprel": 8}
+CONLL = (".conll", ".conllu")
+CONLLU = {"lemma": 3, "upos": 4, "xpos": 5, "feats": 6, "deprel": 8, "form": 2}
 DOCUMENT_START = "-DOCSTART-"
+# Lines that show whether a file holds words with labels, or texts.
+LOOKED_AT = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,38 +33,47 @@ class Labelled:
     place: str
 
 
-def read_texts(paths: Sequence[Path], label: str | int = "") -> Iterator[Labelled]:
-    """Texts from .tsv files (label, tab, text, or columns named in a first line) and .jsonl files
-    ("label" and "text"); each may be a .gz or .bz2. `label` names or numbers the label's column.
+def read_texts(
+    paths: Sequence[Path], label: str | int = "", text: str | int = ""
+) -> Iterator[Labelled]:
+    """Texts and their labels from .tsv and .csv tables and from .jsonl and .json files; each may be
+    a .gz or .bz2. `label` and `text` name or number the columns; without them the first line names
+    them, or their values show which is which.
     """
     for path in paths:
         check_file(path)
     for path in paths:
-        if kind_of(path) == ".jsonl":
-            for entry, place in _entries(path):
-                yield _example(entry, str(label or "label"), place)
+        if kind_of(path) in OBJECTS:
+            yield from _objects(path, label, text)
         else:
-            yield from _columns(path, label)
+            yield from _columns(path, label_layout_of(path, label, text))
 
 
-def _columns(path: Path, label: str | int) -> Iterator[Labelled]:
-    label_at, text_at, count = 0, 1, 0
-    for line, place in lines(path):
-        columns = line.split("\t")
-        if not count:
-            count = len(columns)
-            header = _header(columns, label, place)
-            label_at, text_at = header or _numbers(columns, label, place)
-            if header:
-                continue
-        if not line.strip():
+def label_layout_of(path: Path, label: str | int = "", text: str | int = "") -> TableLayout:
+    """How a table of labelled texts is read."""
+    if kind_of(path) in CONLL:
+        raise DataError(f"{path}: words with labels are for --tagged; give texts with a label each")
+    return label_layout(path, label, text)
+
+
+def text_remarks(paths: Sequence[Path], label: str | int = "", text: str | int = "") -> list[str]:
+    """How tables are read, where that had to be found out."""
+    tables = [path for path in paths if kind_of(path) not in OBJECTS]
+    found = (label_layout_of(path, label, text).remark(path) for path in tables)
+    return [remark for remark in found if remark]
+
+
+def _columns(path: Path, layout: TableLayout) -> Iterator[Labelled]:
+    label, text = layout.columns
+    for cells, place in rows_of(path, layout):
+        if not any(cell.strip() for cell in cells):
             continue
-        if len(columns) != count:
+        if len(cells) < layout.width or (len(cells) > layout.width and not layout.quoted):
             raise DataError(
-                f"{place}: {len(columns)} columns, the first line has {count}; "
+                f"{place}: {len(cells)} columns, the first line has {layout.width}; "
                 "write label, tab, text, without tabs in the text"
             )
-        yield Labelled((columns[text_at],), (_told(columns[label_at].strip(), place),), place)
+        yield Labelled((cells[text],), (_told(cells[label].strip(), place),), place)
 
 
 def _told(label: str, place: str) -> str:
@@ -68,87 +82,47 @@ def _told(label: str, place: str) -> str:
     return label
 
 
-def column_names(columns: Sequence[str]) -> list[str]:
-    return [column.strip().lower() for column in columns]
-
-
-def text_column(columns: Sequence[str]) -> int | None:
-    """The column of the text, if a table's first line names its columns."""
-    names = column_names(columns)
-    return next((names.index(name) for name in TEXT_COLUMNS if name in names), None)
-
-
-def _header(columns: list[str], label: str | int, place: str) -> tuple[int, int] | None:
-    """The columns of label and text, if the first line names its columns."""
-    text = text_column(columns)
-    if text is None:
-        return None
-    names = column_names(columns)
-    if isinstance(label, int):
-        return _numbered(columns, label, place), text
-    wanted = label.lower() or "label"
-    if wanted not in names:
-        raise DataError(
-            f"{place}: no column {wanted!r} among {', '.join(names)}; give the labels' column that "
-            "name, or train with data.label set to the name it has"
-        )
-    return names.index(wanted), text
-
-
-def _numbers(columns: list[str], label: str | int, place: str) -> tuple[int, int]:
-    """The columns of label and text if no line names them: the label first, the text last."""
-    if len(columns) < 2:
-        raise DataError(f"{place}: no tab, so only one column; write label, tab, text on each line")
-    if isinstance(label, str) and label:
-        raise DataError(
-            f"{place}: the columns have no names, and {label!r} is asked for; name them in the "
-            "first line, or train with data.label set to a number"
-        )
-    return (_numbered(columns, label, place) if isinstance(label, int) else 0), len(columns) - 1
-
-
 def _numbered(columns: list[str], number: int, place: str) -> int:
     if not 1 <= number <= len(columns):
         raise DataError(f"{place}: there is no column {number}, only {len(columns)}")
     return number - 1
 
 
-def _entries(path: Path) -> Iterator[tuple[Any, str]]:
-    """The values of JSON lines, each with its place."""
-    for line, place in lines(path):
-        if not line.strip():
+def _objects(path: Path, label: str | int, text: str | int) -> Iterator[Labelled]:
+    for entry, place in objects(path):
+        if entry is None:
             continue
-        try:
-            yield json.loads(line), place
-        except (ValueError, RecursionError):
-            raise DataError(f"{place}: not valid JSON; write one object on each line") from None
+        text_key = found_key(entry, text, TEXT_NAMES)
+        yield _example(entry, found_key(entry, label, LABEL_NAMES), text_key, place)
 
 
-def _example(entry: Any, key: str, place: str) -> Labelled:
+def _example(entry: Any, label_key: str, text_key: str, place: str) -> Labelled:
     if not isinstance(entry, dict):
-        raise DataError(f'{place}: not an object; write {{"{key}": "…", "text": "…"}}')
-    for name in ("text", key):
+        raise DataError(f'{place}: not an object; write {{"{label_key}": "…", "{text_key}": "…"}}')
+    for name in (text_key, label_key):
         if name not in entry:
             raise DataError(f'{place}: no "{name}" in the object; rename the key that holds it')
-    text, label = entry["text"], entry[key]
+    text, label = entry[text_key], entry[label_key]
     if not isinstance(text, str):
-        raise DataError(f'{place}: "text" is {_shown(text)}; give a text in quotes')
+        raise DataError(f'{place}: "{text_key}" is {shown(text)}; give a text in quotes')
     if not isinstance(label, str | int):
         raise DataError(
-            f'{place}: "{key}" is {_shown(label)}, and a label is a text or a whole number; '
+            f'{place}: "{label_key}" is {shown(label)}, and a label is a text or a whole number; '
             "put it in quotes if it is the name of a label"
         )
     return Labelled((text,), (_told(str(label), place),), place)
 
 
-def _sentence(entry: Any, key: str, place: str) -> Labelled:
-    found: list[Any] = [
-        entry.get(name) if isinstance(entry, dict) else None for name in ("words", key)
-    ]
-    for name, values in zip(("words", key), found, strict=True):
+def _sentence(entry: Any, label_key: str, words_key: str, place: str) -> Labelled:
+    has = entry if isinstance(entry, dict) else {}
+    if words_key not in has and any(isinstance(has.get(name), str) for name in TEXT_NAMES):
+        raise DataError(f"{place}: texts with a label each are for --labelled; give words")
+    found: list[Any] = [has.get(name) for name in (words_key, label_key)]
+    for name, values in zip((words_key, label_key), found, strict=True):
         if not isinstance(values, list) or not all(type(each) is str for each in values):
             raise DataError(
-                f'{place}: "{name}" is {_shown(values)}; write {{"words": ["…"], "{key}": ["…"]}}'
+                f'{place}: "{name}" is {shown(values)}; '
+                f'write {{"{words_key}": ["…"], "{label_key}": ["…"]}}'
             )
     words, labels = found
     if not words or len(words) != len(labels):
@@ -156,22 +130,24 @@ def _sentence(entry: Any, key: str, place: str) -> Labelled:
     return Labelled(tuple(words), tuple(_told(label, place) for label in labels), place)
 
 
-def _shown(value: Any) -> str:
-    return textwrap.shorten(json.dumps(value, ensure_ascii=False), 40, placeholder=" …")
-
-
-def read_tagged(paths: Sequence[Path], label: str | int = "") -> Iterator[Labelled]:
+def read_tagged(
+    paths: Sequence[Path], label: str | int = "", text: str | int = ""
+) -> Iterator[Labelled]:
     """Sentences from CoNLL files (one word per line with its labels in columns, an empty line
-    between sentences), from CoNLL-U files and from .jsonl files ("words" and "labels"); each may be
-    a .gz or .bz2. `label` is the number of a column, or its name in CoNLL-U and .jsonl; the default
-    is the last column, UPOS in CoNLL-U, and "labels" in .jsonl.
+    between sentences), from CoNLL-U files and from .jsonl and .json files ("words" and "labels");
+    each may be a .gz or .bz2. `label` and `text`, the column of the words, are numbers of columns,
+    or their names in CoNLL-U and JSON; the defaults are the last column, or UPOS in CoNLL-U, and
+    the first, or FORM.
     """
     for path in paths:
         check_file(path)
+        _refuse_texts(path)
     for path in paths:
-        if kind_of(path) == ".jsonl":
-            for entry, place in _entries(path):
-                yield _sentence(entry, str(label or "labels"), place)
+        if kind_of(path) in OBJECTS:
+            keys = str(label or "labels"), str(text or "words")
+            for entry, place in objects(path):
+                if entry is not None:
+                    yield _sentence(entry, *keys, place)
             continue
         words: list[str] = []
         labels: list[str] = []
@@ -183,7 +159,7 @@ def read_tagged(paths: Sequence[Path], label: str | int = "") -> Iterator[Labell
                 words, labels = [], []
                 continue
             columns = line.split("\t") if "\t" in line else line.split()
-            found = _word(columns, kind_of(path) == ".conllu", label, place)
+            found = _word(columns, kind_of(path) == ".conllu", label, text, place)
             if found is not None:
                 count = count or len(columns)
                 if len(columns) != count and not isinstance(label, int):
@@ -198,26 +174,57 @@ def read_tagged(paths: Sequence[Path], label: str | int = "") -> Iterator[Labell
             yield Labelled(tuple(words), tuple(labels), first_place)
 
 
-def _word(columns: list[str], conllu: bool, label: str | int, place: str) -> tuple[str, str] | None:
+def _refuse_texts(path: Path) -> None:
+    """Refuse texts with a label each: lines of several words, and no empty line between them."""
+    if kind_of(path) == ".csv":
+        raise DataError(
+            f"{path}: a tagger reads CoNLL, one word and its label on each line with an empty line "
+            "after each sentence; texts with a label each are for --labelled"
+        )
+    first = [line for line, _ in islice(lines(path), LOOKED_AT)]
+    rows = [line.split("\t") for line in first if "\t" in line]
+    if len(rows) < max(2, len(first)) or kind_of(path) in (*CONLL, *OBJECTS):
+        return
+    spaced = sum(any(" " in cell.strip() for cell in row) for row in rows)
+    if 2 * spaced > len(rows):
+        raise DataError(
+            f"{path}: no empty line ends a sentence, and a column holds several words "
+            f"({shown(rows[0])}); texts with a label each are for --labelled"
+        )
+
+
+def _word(
+    columns: list[str], conllu: bool, label: str | int, text: str | int, place: str
+) -> tuple[str, str] | None:
     """A word and its label; None for a line that is a comment or stands for several words."""
     if not conllu:
         if columns[0] == DOCUMENT_START:
             return None
         if len(columns) < 2:
             raise DataError(f"{place}: a word without a label; write word, tab, label")
-        if isinstance(label, str) and label:
-            raise DataError(
-                f"{place}: the columns have no names, and {label!r} is asked for; give a .conllu, "
-                "or train with data.label set to a number"
-            )
+        for asked in (label, text):
+            if isinstance(asked, str) and asked:
+                raise DataError(
+                    f"{place}: the columns have no names, and {asked!r} is asked for; give a "
+                    ".conllu, or train with data.label set to a number"
+                )
         at = _numbered(columns, label, place) if isinstance(label, int) else len(columns) - 1
-        return columns[0], _told(columns[at], place)
+        word = _numbered(columns, text, place) if isinstance(text, int) else 0
+        return columns[word], _told(columns[at], place)
     if not columns[0].isdecimal():
         return None
     if len(columns) != 10:
         raise DataError(f"{place}: {len(columns)} columns; a line of CoNLL-U has 10")
-    wanted = CONLLU.get(str(label or "upos").lower(), label)
-    if isinstance(wanted, str):
+    word, at = (
+        _numbered(columns, _conllu_column(asked, setting, place), place)
+        for asked, setting in ((text or "form", "text"), (label or "upos", "label"))
+    )
+    return columns[word], columns[at]
+
+
+def _conllu_column(asked: str | int, setting: str, place: str) -> int:
+    found = CONLLU.get(str(asked).lower(), asked)
+    if isinstance(found, str):
         names = ", ".join(CONLLU)
-        raise DataError(f"{place}: data.label {label!r} is no column; choose from {names}")
-    return columns[1], columns[_numbered(columns, wanted, place)]
+        raise DataError(f"{place}: data.{setting} {asked!r} is no column; choose from {names}")
+    return found

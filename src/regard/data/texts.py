@@ -2,67 +2,71 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from regard.data.corpus import check_file, kind_of, lines
-from regard.data.labelled import text_column
+from regard.data.columns import TEXT_NAMES, text_layout
+from regard.data.labelled import CONLL
+from regard.data.lines import check_file, kind_of, lines
+from regard.data.objects import OBJECTS, found_key, objects
+from regard.data.tables import TABLES, rows_of
 from regard.errors import DataError
 
 
-def read_documents(paths: Sequence[Path]) -> Iterator[str | None]:
+def read_documents(paths: Sequence[Path], text: str | int = "") -> Iterator[str | None]:
     """Lines with their line ends, and None after each document. A file of plain text is one
-    document. In a .jsonl each line is one, under "text"; in a .tsv each line is one, in the column
-    of text. Each file may be a .gz or .bz2.
+    document. In a .jsonl or .json each object is one, under "text"; in a .tsv or .csv each row is
+    one, in the column of text. `text` names or numbers another key or column. Each file may be a
+    .gz or .bz2.
     """
     for path in paths:
         check_file(path)
+        if kind_of(path) in CONLL:
+            raise DataError(f"{path}: words with labels are for --tagged; give running text")
     for path in paths:
-        match kind_of(path):
-            case ".jsonl":
-                texts = (text_of(line, place) for line, place in lines(path) if line.strip())
-                for text in texts:
-                    yield from text.splitlines(keepends=True)
-                    yield None
-            case ".tsv":
-                for text in column(path):
-                    yield text + "\n"
-                    yield None
-            case _:
-                for line, _ in lines(path):
-                    yield line + "\n"
+        if kind_of(path) in OBJECTS:
+            for each in _keys(path, text):
+                yield from each.splitlines(keepends=True)
                 yield None
+        elif kind_of(path) in TABLES:
+            for each in _cells(path, text):
+                yield from (f"{line}\n" for line in each.split("\n"))
+                yield None
+        else:
+            for line, _ in lines(path):
+                yield line + "\n"
+            yield None
 
 
-def column(path: Path) -> Iterator[str]:
-    """The texts of a table, from the column that its first line names, or else from the last."""
-    at: int | None = None
-    for number, (line, place) in enumerate(lines(path)):
-        columns = line.split("\t")
-        if not number:
-            at = text_column(columns)
-            if at is not None:
-                continue
-        if not line.strip():
+def document_remarks(paths: Sequence[Path], text: str | int = "") -> list[str]:
+    """How tables are read, where that had to be found out."""
+    tables = [path for path in paths if kind_of(path) in TABLES]
+    return [remark for path in tables if (remark := text_layout(path, text).remark(path))]
+
+
+def _cells(path: Path, asked: str | int) -> Iterator[str]:
+    """The texts of a table."""
+    layout = text_layout(path, asked)
+    (at,) = layout.columns
+    for cells, place in rows_of(path, layout):
+        if not any(cell.strip() for cell in cells):
             continue
-        if at is not None and at >= len(columns):
+        if at >= len(cells):
             raise DataError(
-                f"{place}: {len(columns)} columns, but the text is in column {at + 1}; add it"
+                f"{place}: {len(cells)} columns, but the text is in column {at + 1}; add it"
             )
-        yield columns[-1 if at is None else at]
+        yield cells[at]
 
 
-def text_of(line: str, place: str) -> str:
-    """The text in a line of JSON."""
-    try:
-        entry = json.loads(line)
-    except (ValueError, RecursionError):
-        raise DataError(f"{place}: not valid JSON; write one object on each line") from None
-    match entry:
-        case {"text": str(text)}:
-            return text
-    raise DataError(f'{place}: no "text" in the object; rename the key')
+def _keys(path: Path, asked: str | int) -> Iterator[str]:
+    """The texts of a file of JSON."""
+    for entry, place in objects(path):
+        if entry is None:
+            continue
+        key = found_key(entry, asked, TEXT_NAMES)
+        if not isinstance(entry, dict) or not isinstance(entry.get(key), str):
+            raise DataError(f'{place}: no "{key}" in the object; rename the key')
+        yield entry[key]
 
 
 def paragraphs(texts: Iterator[str | None]) -> Iterator[str | None]:

@@ -57,8 +57,8 @@ TASKS: dict[str, Entry] = {
             module="regard.tasks.translation.task",
             flag="pairs",
             flag_help=(
-                "Sentences and their translations: two files with a sentence a line, or one .tsv "
-                "or .jsonl."
+                "Sentences and their translations: two files with a sentence a line, or one .tsv, "
+                ".csv or .jsonl. Several corpora may follow each other."
             ),
             columns=(Column(("source",), "text"), Column(("target",), "text")),
             options=frozenset({"preset", "languages"}),
@@ -74,7 +74,8 @@ TASKS: dict[str, Entry] = {
             module="regard.tasks.language_model",
             flag="text",
             flag_help=(
-                "Running text for a language model: plain text, or the texts of a .jsonl or .tsv."
+                "Running text for a language model: plain text, or the texts of a .tsv, .csv or "
+                ".jsonl."
             ),
             columns=(TEXT,),
             serves=frozenset({"completions", "embeddings"}),
@@ -104,7 +105,8 @@ TASKS: dict[str, Entry] = {
             module="regard.tasks.classification",
             flag="labelled",
             flag_help=(
-                "Texts and their labels for a classifier: a .tsv of label, tab, text, or a .jsonl."
+                "Texts and their labels for a classifier: a .tsv or .csv with two columns, or a "
+                ".jsonl."
             ),
             columns=(TEXT, Column(("label", "labels", "class", "category"), "label")),
             serves=frozenset({"embeddings"}),

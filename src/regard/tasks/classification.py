@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 from pydantic import Field
 
-from regard.data.labelled import Labelled, read_texts
+from regard.data.labelled import Labelled, read_texts, text_remarks
 from regard.evaluate.metrics import ACCURACY, CALIBRATION_ERROR, MACRO_F1, TEMPERATURE
 from regard.run import Run
 from regard.tasks import label_sizes, labels
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from regard.models import Labeller
     from regard.tasks.labelling import Labelling
 
-UNITS = labels.Units(read_texts, whole_text=True, name="texts")
+UNITS = labels.Units(read_texts, whole_text=True, name="texts", remarks=text_remarks)
 
 
 class ClassificationRecipe(labels.LabellingRecipe):
@@ -192,7 +192,8 @@ class Classifier:
 def evaluate(run: Run, test: Test) -> Evaluation:
     recipe = run.recipe_for("classification")
     classifier = Classifier.load(run.folder, "auto")
-    examples = list(read_texts(list(test.without_search().files), recipe.data.label))
+    data, files = recipe.data, list(test.without_search().files)
+    examples = list(read_texts(files, data.label, data.text))
     return scored(classifier, examples, test)
 
 

@@ -33,7 +33,7 @@ def suggest(
 ) -> Suggestion:
     section = parse_section(schema, "data", data, "command line")
     count = words = 0
-    for example in units.read(section.paths("train"), section.label):
+    for example in units.read(section.paths("train"), section.label, section.text):
         count += 1
         words += sum(map(count_words, example.units))
     few = count <= 50_000
@@ -122,7 +122,7 @@ def measured(
     labels: set[str] = set()
     sample: list[str] = []
     count = words = 0
-    for example in units.read(data.paths("train"), data.label):
+    for example in units.read(data.paths("train"), data.label, data.text):
         count += 1
         words += sum(map(count_words, example.units))
         labels.update(example.labels)

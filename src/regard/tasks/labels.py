@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -66,9 +65,12 @@ class LabellingRecipe(Recipe):
 class Units:
     """The units that have a label: a whole text, or each word of a sentence."""
 
-    read: Callable[[Sequence[Path], str | int], Iterator[Labelled]]
+    # The examples of files, with the columns of the label and of the text.
+    read: Callable[[Sequence[Path], str | int, str | int], Iterator[Labelled]]
     whole_text: bool
     name: str  # of the examples: "texts", "sentences"
+    # How files are read, where that had to be found out.
+    remarks: Callable[[Sequence[Path], str | int, str | int], list[str]] = lambda *_: []
 
 
 @dataclass(frozen=True)
@@ -85,13 +87,13 @@ class LabelSplit:
         data = recipe.data
         count = 0
         if not data.valid:
-            count = sum(1 for _ in units.read(data.paths("train"), data.label))
+            count = sum(1 for _ in units.read(data.paths("train"), data.label, data.text))
         share = min(data.held_out_share, data.held_out_pairs / max(1, count))
         return cls(units, data, recipe.seed, share)
 
     def read(self, name: str) -> Iterator[Labelled]:
         paths = self.data.paths("train" if name == "train" else "valid")
-        return self.units.read(paths, self.data.label)
+        return self.units.read(paths, self.data.label, self.data.text)
 
     def train(self) -> Iterator[Labelled]:
         if self.data.valid:
@@ -157,7 +159,9 @@ def encode(
     from regard.data.label_ids import write_labelled
 
     yield Phase("Reading the labelled text")
-    split = LabelSplit.of(units, recipe)
+    split, data = LabelSplit.of(units, recipe), recipe.data
+    files = [*data.paths("train"), *data.paths("valid")]
+    yield from map(Note, units.remarks(files, data.label, data.text))
     learned, labels = labels_of(split)
     if unseen := [label for label in labels if label not in learned]:
         shown = ", ".join(unseen[:8]) + ", …" * (len(unseen) > 8)
@@ -235,16 +239,9 @@ def labels_of(split: LabelSplit) -> tuple[set[str], list[str]]:
             "apart; give examples of another label, or name the column that holds the labels "
             "with --set data.label"
         )
-    if not learned:
-        raise DataError(
-            "everything was held out for validation; give more examples, or name validation files "
-            "with --valid"
-        )
-    if next(islice(split.valid(), 1), None) is None:
-        raise DataError(
-            "nothing was held out for validation; give more examples, raise data.held_out_share, "
-            "or name validation files with --valid"
-        )
+    if not learned or next(split.valid(), None) is None:
+        texts = [" ".join(example.units) for example in split.read("train")]
+        raise split.data.too_few(texts, split.units.name)
     return learned, sorted(found)
 
 

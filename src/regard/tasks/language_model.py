@@ -120,12 +120,16 @@ def load(folder: Path, device: str) -> "Writer":
 
 def evaluate(run: Run, test: Test) -> Evaluation:
     files = test.without_search().files
-    return scored(load(run.folder, "auto"), documents(files), files)
+    return scored(
+        load(run.folder, "auto"),
+        documents(files, run.recipe_for("language-model").data.text),
+        files,
+    )
 
 
-def documents(files: Sequence[Path]) -> Iterator[str]:
+def documents(files: Sequence[Path], column: str | int) -> Iterator[str]:
     document: list[str] = []
-    for text in read_documents(list(files)):
+    for text in read_documents(list(files), column):
         if text is not None:
             document.append(text)
             continue

@@ -168,8 +168,8 @@ def load(folder: Path, device: str) -> "Filler":
 
 def evaluate(run: Run, test: Test) -> Evaluation:
     files = test.without_search().files
-    run.recipe_for("masked-language-model")
-    documents = [text for text in read_documents(list(files)) if text is not None]
+    column = run.recipe_for("masked-language-model").data.text
+    documents = [text for text in read_documents(list(files), column) if text is not None]
     return scored(load(run.folder, "auto"), documents, files)
 
 

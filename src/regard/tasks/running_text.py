@@ -6,7 +6,14 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from regard.configs.work import Work
-from regard.data.texts import after, count_characters, paragraphs, read_documents, up_to
+from regard.data.texts import (
+    after,
+    count_characters,
+    document_remarks,
+    paragraphs,
+    read_documents,
+    up_to,
+)
 from regard.errors import DataError, RecipeError
 from regard.planning.task_planning import DataFacts
 from regard.run import Run
@@ -14,7 +21,7 @@ from regard.tasks.measuring import SAMPLE
 from regard.tasks.sections import TextSection
 from regard.tasks.tokenizers import known_tokenizers, learn
 from regard.text.tokenizer import Tokenizer, Tokenizers
-from regard.training.events import Event, Phase
+from regard.training.events import Event, Note, Phase
 
 if TYPE_CHECKING:
     from regard.data.stream import Stream
@@ -34,17 +41,17 @@ class TextSplit:
     def of(cls, data: TextSection) -> "TextSplit":
         if data.valid:
             return cls(data, 0)
-        characters = count_characters(read_documents(data.paths("train")))
+        characters = count_characters(read_documents(data.paths("train"), data.text))
         return cls(data, int(characters * (1 - data.held_out_share)))
 
     def train(self) -> Iterator[str | None]:
-        texts = read_documents(self.data.paths("train"))
+        texts = read_documents(self.data.paths("train"), self.data.text)
         return texts if self.data.valid else up_to(texts, self.held_out_from)
 
     def valid(self) -> Iterator[str | None]:
         if self.data.valid:
-            return read_documents(self.data.paths("valid"))
-        return after(read_documents(self.data.paths("train")), self.held_out_from)
+            return read_documents(self.data.paths("valid"), self.data.text)
+        return after(read_documents(self.data.paths("train"), self.data.text), self.held_out_from)
 
 
 def require(text: "Stream", least: int, data: TextSection, name: Literal["train", "valid"]) -> None:
@@ -80,6 +87,9 @@ def streams(
     names = ("valid", "train")
     if tokenizer is None or not up_to_date(run, tokenizer):
         yield Phase("Reading the text")
+        data = recipe.data
+        files = [*data.paths("train"), *data.paths("valid")]
+        yield from map(Note, document_remarks(files, data.text))
         split = TextSplit.of(recipe.data)
         if tokenizer is None:
             yield Phase("Learning the vocabulary")
@@ -117,11 +127,13 @@ def learned_tokenizers(verbatim: bool, recipe: Any) -> Tokenizers:
 def measured(recipe: Any, found: DataFacts, tokenizers: Tokenizers | None) -> DataFacts:
     """The number of tokens in one pass over the text."""
     data = recipe.data
-    characters = count_characters(read_documents(data.paths("train")))
+    characters = count_characters(read_documents(data.paths("train"), data.text))
     kept = characters * (1 if data.valid else 1 - data.held_out_share)
     if tokenizers is None:
         return replace(found, tokens=kept / CHARACTERS)
-    sample = [text for text in islice(read_documents(data.paths("train")), SAMPLE) if text]
+    sample = [
+        text for text in islice(read_documents(data.paths("train"), data.text), SAMPLE) if text
+    ]
     pieces = sum(map(len, tokenizers.source.encode_batch(sample)))
     return replace(found, tokens=kept * pieces / max(1, count_characters(sample)))
 

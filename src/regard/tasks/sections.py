@@ -1,13 +1,15 @@
 """Sections of recipes that several tasks share. They load without PyTorch."""
 
+import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, Self
 
 from pydantic import AliasChoices, Field, field_validator, model_validator
 
-from regard.data.corpus import check_file
+from regard.data.lines import check_file
 from regard.datasets import with_data_folder
-from regard.errors import RecipeError
+from regard.errors import DataError, RecipeError
 from regard.recipe import Recipe, Section, TrainSection
 
 
@@ -65,6 +67,17 @@ class FilesSection(Section):
         """The name of a corpus, or its files."""
         return [str(path) for path in self.paths("train")]
 
+    def too_few(self, texts: Sequence[str], name: str) -> DataError:
+        """The error for examples of which none, or all, are held out for validation."""
+        needed, different = math.ceil(5 / self.held_out_share), len(set(texts))
+        few = f"too few {name} ({len(texts):,})"
+        if len(texts) >= needed:
+            few = f"too few different {name} ({different:,} among {len(texts):,})"
+        return DataError(
+            f"{self.paths('train')[0]}: {few} to hold {100 * self.held_out_share:g} % out for "
+            f"validation; give at least {needed:,}, or name validation files with --valid"
+        )
+
 
 class ImportableSection(FilesSection):
     """Data of a task whose models can be imported: then regard has not seen the data."""
@@ -93,6 +106,9 @@ class TextSection(ImportableSection):
 
     context: int = Field(
         default=256, ge=2, le=100_000, description="Tokens that the model reads at a time."
+    )
+    text: str | int = Field(
+        default="", description="The column of the text in a table: a name, or a number from 1."
     )
 
 
@@ -133,6 +149,9 @@ class LabelledSection(FilesSection):
     )
     label: str | int = Field(
         default="", description="The column of the labels: a name, or a number from 1."
+    )
+    text: str | int = Field(
+        default="", description="The column of the texts, or words: a name, or a number from 1."
     )
 
 

@@ -22,7 +22,7 @@ SHAPE = ("model.num_layers", "model.d_model", "model.cell")
 
 def suggest_for_text(data: Section, section: Any, asked: Mapping[str, Any]) -> Suggestion:
     """Sizes for running text, also for a masked model, which asks for the kind "bert"."""
-    characters = count_characters(read_documents(section.paths("train")))
+    characters = count_characters(read_documents(section.paths("train"), section.text))
     layers, d_model, heads, context, dropout, passes = next(
         row[1:] for row in SIZES if characters <= row[0]
     )

@@ -11,8 +11,8 @@ from regard.serve.api.parameters import (
     required,
 )
 from regard.serve.http.refusal import Refusal
-from regard.serve.translation.languages import language_name
 from regard.serve.translation.service import Service, TranslationRequest
+from regard.text.languages import language_name
 
 # There is no quota, but clients expect the number of one.
 NO_QUOTA = 1_000_000_000_000

@@ -19,13 +19,13 @@ from regard.serve.api.parameters import (
 )
 from regard.serve.http.refusal import TIMED_OUT, Refusal
 from regard.serve.translation.files import FORMATS, read_text, translated_name
-from regard.serve.translation.languages import language_name
 from regard.serve.translation.service import (
     Answer,
     Service,
     TranslationRequest,
     best_answers,
 )
+from regard.text.languages import language_name
 
 Result = TypeVar("Result")
 

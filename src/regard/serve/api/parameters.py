@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from regard.serve.http.refusal import Refusal
-from regard.serve.translation.languages import base_code
 from regard.serve.translation.service import Service
+from regard.text.languages import base_code
 
 Fields: TypeAlias = Mapping[str, Any]
 

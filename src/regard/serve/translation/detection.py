@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from regard.serve.translation.languages import base_code
+from regard.text.languages import base_code
 
 MAX_CHARACTERS = 2000
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from regard.engines import EngineName
 from regard.errors import RequestError
 from regard.serve.http.refusal import Refusal
-from regard.serve.translation.languages import language_name
 from regard.tasks.translation.translator import Translator
+from regard.text.languages import language_name
 
 _WITH_LANGUAGES = re.compile(r"([A-Za-z]{2,3}(?:[-_]\w+)?):([A-Za-z]{2,3}(?:[-_]\w+)?)=(.+)")
 

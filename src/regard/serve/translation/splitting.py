@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
 
-from regard.serve.translation.languages import UNSPACED, base_code
+from regard.text.languages import UNSPACED, base_code
 
 # The splitter looks back at quotation marks, which takes long in a text full of them.
 MAX_SLICE_CHARACTERS = 4000

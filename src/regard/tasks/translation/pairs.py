@@ -3,14 +3,14 @@
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from itertools import islice
+from itertools import chain, islice, repeat
 from pathlib import Path
 
 from regard.data import phrasebook
-from regard.data.corpus import Pair, held_out, read_pairs
+from regard.data.corpus import Pair, held_out
 from regard.data.ids import IdPairs, write_ids
 from regard.data.pair_filter import FilterReport, PairFilter
-from regard.errors import DataError, RunError
+from regard.errors import RunError
 from regard.files import write_file
 from regard.run import Run
 from regard.tasks.tokenizers import learn
@@ -42,7 +42,18 @@ def corpus(data: PairSection) -> Iterator[Pair]:
     """All pairs of the training files, held-out ones included."""
     if data.builtin:
         return phrasebook.pairs("train", data.builtin)
-    return read_pairs(data.paths("train"), data.languages)
+    return chain.from_iterable(each.read() for each in data.corpora("train"))
+
+
+def remarks(data: PairSection) -> list[str]:
+    """How the files are read, where that had to be found out."""
+    if data.builtin:
+        return []
+    every = [*data.corpora("train"), *(data.corpora("valid") if data.valid else ())]
+    found = [remark for each in every if (remark := each.remark())]
+    if data.weights:
+        found.append(f"learned from by weight: {', '.join(data.shown())}")
+    return found
 
 
 def survey(pairs: Iterable[Pair]) -> Survey:
@@ -75,7 +86,16 @@ class Split:
         return self.data.builtin is None and not self.data.valid
 
     def train(self) -> Iterator[Pair]:
-        pairs = corpus(self.data)
+        """The pairs to learn from, each as often as the weight of its corpus says."""
+        if not self.data.weights:
+            return self.without_held_out(corpus(self.data))
+        weighted = zip(self.data.corpora("train"), self.data.weights, strict=True)
+        return chain.from_iterable(
+            repeated(self.without_held_out(each.read()), weight, self.seed)
+            for each, weight in weighted
+        )
+
+    def without_held_out(self, pairs: Iterator[Pair]) -> Iterator[Pair]:
         if not self.holds_out():
             return pairs
         return (pair for pair in pairs if not held_out(pair.source, self.seed, self.share))
@@ -84,8 +104,18 @@ class Split:
         if self.data.builtin:
             return phrasebook.pairs("valid", self.data.builtin)
         if self.data.valid:
-            return read_pairs(self.data.paths("valid"), self.data.languages)
+            return chain.from_iterable(each.read() for each in self.data.corpora("valid"))
         return (pair for pair in corpus(self.data) if held_out(pair.source, self.seed, self.share))
+
+
+def repeated(pairs: Iterator[Pair], weight: float, seed: int) -> Iterator[Pair]:
+    """Each pair as often as the weight says: 2.5 takes every pair twice, and half of them once
+    more, which a hash chooses.
+    """
+    times, share = int(weight), weight % 1
+    for pair in pairs:
+        again = share and held_out(f"again:{pair.source}\t{pair.target}", seed, share)
+        yield from repeat(pair, times + bool(again))
 
 
 def learn_tokenizers(recipe: TranslationRecipe, split: Split) -> Tokenizers:
@@ -108,10 +138,7 @@ def encode_pairs(
     folder = run.training / "data"
     limits = bounds(recipe)
     if next(split.valid(), None) is None:
-        raise DataError(
-            "no pair was held out for validation; give more pairs, raise data.held_out_share, "
-            "or name validation files with --valid"
-        )
+        raise recipe.data.too_few([pair.source for pair in corpus(recipe.data)], "pairs")
     reports = [
         write_ids(
             pairs,

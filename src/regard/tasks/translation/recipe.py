@@ -1,12 +1,13 @@
 """The recipe of a translator. It loads without PyTorch."""
 
-from typing import ClassVar, Literal, Self
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
 from regard.configs.recurrent import RecurrentConfig
 from regard.configs.transformer import TransformerConfig
-from regard.data.corpus import check_files, language_codes
+from regard.data.corpus import Corpus, corpora, grouped, language_codes
 from regard.recipe import Recipe, Section
 from regard.run import Run
 from regard.tasks.sections import (
@@ -17,6 +18,7 @@ from regard.tasks.sections import (
 )
 
 Builtin = Literal["phrasebook", "phrasebook-long"]
+Weight = Annotated[float, Field(gt=0, le=1000)]
 # The languages of the corpora that come with the package.
 BUILTIN_LANGUAGES = ("fr", "en")
 
@@ -29,6 +31,14 @@ class PairSection(ImportableSection):
     )
     languages: tuple[str, str] | None = Field(
         default=None, description="Codes of the two languages, where file names do not show them."
+    )
+    columns: tuple[str | int, str | int] | None = Field(
+        default=None,
+        description="The columns of source and target in tables: names, or numbers from 1.",
+    )
+    weights: tuple[Weight, ...] = Field(
+        default=(),
+        description="How often each corpus is learned from: [1, 3] takes the second thrice.",
     )
     held_out_pairs: int = Field(
         default=2000, ge=1, description="Most pairs that are held out for validation."
@@ -46,20 +56,32 @@ class PairSection(ImportableSection):
             raise ValueError(
                 "name either the training files (train) or a built-in corpus (builtin)"
             )
+        corpora = len(grouped([Path(file) for file in self.train]))
+        if self.weights and len(self.weights) != corpora:
+            raise ValueError(f"weights has {len(self.weights)} number(s) for {corpora} corpora")
+        if self.columns and not self.train:
+            raise ValueError("columns are of training files (train), and none are named")
         return self
 
     def check_files(self) -> None:
         super().check_files()
         for name in ("train", "valid"):
-            if paths := self.paths(name):
-                check_files(paths)
+            if self.paths(name):
+                for each in self.corpora(name):
+                    each.remark()  # which finds the columns of a table
 
     def named(self) -> bool:
         ways = bool(self.train), self.builtin is not None, self.imported is not None
         return ways.count(True) == 1
 
     def shown(self) -> str | list[str]:
-        return self.builtin or super().shown()
+        if not self.weights:
+            return self.builtin or super().shown()
+        groups = zip(grouped(self.paths("train")), self.weights, strict=True)
+        return [f"{' + '.join(map(str, group))} ×{weight:g}" for group, weight in groups]
+
+    def corpora(self, name: Literal["train", "valid"]) -> list[Corpus]:
+        return corpora(self.paths(name), self.languages, self.columns or ())
 
     def codes(self) -> tuple[str, str] | None:
         """The languages as named in the recipe, or as the file names show them."""
@@ -117,9 +139,6 @@ class TranslationRecipe(Recipe):
     @model_validator(mode="after")
     def fits_together(self) -> Self:
         check_embeddings(self.data, self.tokenizer)
-        for name in ("train", "valid"):
-            if len(getattr(self.data, name)) > 2:
-                raise ValueError(f"data: {name} takes two files, or one .tsv or .jsonl")
         if self.model.tied_embeddings == "all" and not self.tokenizer.joint:
             raise ValueError(
                 'model.tied_embeddings = "all" needs tokenizer.joint = true; '

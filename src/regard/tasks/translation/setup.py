@@ -12,7 +12,7 @@ from regard.tasks.embeddings import from_vectors
 from regard.tasks.tokenizers import known_tokenizers
 from regard.tasks.translation import pairs
 from regard.tasks.translation.recipe import TranslationRecipe
-from regard.training.events import DataReady, Event, Phase
+from regard.training.events import DataReady, Event, Note, Phase
 from regard.training.setup import TrainingSetup
 
 
@@ -23,6 +23,7 @@ def setup(run: Run, recipe: TranslationRecipe) -> Generator[Event, None, Trainin
     reports = None
     if prepared is None:
         yield Phase("Reading the pairs")
+        yield from map(Note, pairs.remarks(recipe.data))
         count = pairs.survey(pairs.corpus(recipe.data)).pairs
         split = pairs.Split.of(recipe, count)
         if tokenizers is None:

@@ -4,7 +4,7 @@ from collections.abc import Generator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from regard.data.corpus import language_codes
+from regard.data.corpus import language_codes, languages_in_header
 from regard.errors import RequestError
 from regard.evaluate.metrics import BLEU, CHRF, PERPLEXITY
 from regard.run import Run
@@ -99,7 +99,7 @@ def after_training(
 
 
 def data_section(flags: DataFlags) -> tuple[Section, str]:
-    codes = flags.languages or language_codes(flags.train)
+    codes = flags.languages or language_codes(flags.train) or languages_in_header(flags.train)
     if codes is None:
         return flags.files(), "translator"
     return {**flags.files(), "languages": list(codes)}, "-".join(codes)

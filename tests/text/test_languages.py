@@ -1,6 +1,6 @@
 """Language codes and names."""
 
-from regard.serve.translation.languages import NAMES, language_name
+from regard.text.languages import NAMES, language_name
 
 
 def test_languages_have_names() -> None:

@@ -1,0 +1,146 @@
+"""Which columns of a table hold the source and the target."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from regard.data.columns import (
+    LABEL_NAMES,
+    TEXT_NAMES,
+    chosen,
+    has_header,
+    layout_of,
+    one_column,
+    place_of,
+    refuse_tagged,
+)
+from regard.data.tables import ENOUGH_ROWS, Column, Sample, TableLayout, sampled
+from regard.errors import DataError
+from regard.text.languages import NAMES, base_code
+
+PAIR_NAMES = (
+    *(("source", "target"), ("src", "tgt"), ("src", "trg"), ("original", "translation")),
+    *(("source_text", "target_text"), ("source text", "target text")),
+)
+# A column with fewer values than this, each of them often, holds no sentences.
+MOST_LABELS = 20
+
+_CODES = {name.lower(): code for code, name in NAMES.items()}
+
+
+def language_of(name: str) -> str:
+    """The code of a language from the name of a column: en of "English" or "en-GB"; "" if none."""
+    name = name.strip()
+    if name.lower() in _CODES:
+        return _CODES[name.lower()]
+    return name if len(name) <= 7 and base_code(name) in NAMES else ""
+
+
+def pair_layout(
+    path: Path,
+    languages: tuple[str, str] | None = None,
+    columns: Sequence[str | int] = (),
+    turned: bool = False,
+) -> TableLayout:
+    """The columns of source and target. `languages` are the names to look for, `columns` those that
+    a person has chosen; `turned` if the file's name says that the target comes first.
+    """
+    sample = sampled(path)
+    refuse_tagged(sample)
+    named = _named_pair(sample, None if columns else languages)
+    if columns:
+        header = named is not None or has_header(sample, (*TEXT_NAMES, *LABEL_NAMES), columns)
+        at = [chosen(sample, each, "columns", header) for each in columns]
+        return layout_of(sample, header, at, "as data.columns says")
+    if named is not None:
+        at, why = named
+        if turned and "languages" not in why:
+            at, why = at[::-1], f"{why}, in the order that the file's name shows"
+        return layout_of(sample, True, at, why)
+    _refuse_labels_by_name(sample)
+    header = sample.shows_header
+    at, why = _text_pair(sample, header)
+    if turned:
+        at, why = at[::-1], "turned round, as the file's name shows"
+    return layout_of(sample, header, at, why)
+
+
+def _named_pair(sample: Sample, languages: tuple[str, str] | None) -> tuple[list[int], str] | None:
+    """The two columns, if the first line names them."""
+    if not sample.may_be_header:
+        return None
+    names = sample.names
+    for known in PAIR_NAMES:
+        if all(name in names for name in known):
+            return [names.index(name) for name in known], "by the names in the first line"
+    found = {at: base_code(code) for at, name in enumerate(names) if (code := language_of(name))}
+    if languages is None:
+        pair = list(found)[:2]
+        if len(pair) < 2 or found[pair[0]] == found[pair[1]]:
+            return None
+        return pair, "by the languages in the first line"
+    exact = [[at for at, name in enumerate(names) if name == each.lower()] for each in languages]
+    near = [[at for at, code in found.items() if code == base_code(each)] for each in languages]
+    pair = [(same or alike)[0] for same, alike in zip(exact, near, strict=True) if same or alike]
+    if len(pair) == 2 and pair[0] != pair[1]:
+        return pair, "by the languages in the first line"
+    if len(found) == sample.width >= 2:
+        raise DataError(
+            f"{place_of(sample)}: the columns are {', '.join(sample.rows[0])}, and {languages[0]} "
+            f"and {languages[1]} are asked for; give a table of these languages, or name its own"
+        )
+    return None
+
+
+def _text_pair(sample: Sample, header: bool) -> tuple[list[int], str]:
+    """The first two columns that hold text."""
+    columns = sample.columns(header)
+    if len(columns) < 2:
+        raise one_column(sample, "source, tab, target")
+    texts = [each for each in columns if not (each.is_numeric or each.is_constant)]
+    sentences = [each for each in texts if not _like_labels(each)]
+    for found in (sentences, texts):
+        if len(found) >= 2:
+            at = [found[0].number, found[1].number]
+            break
+    else:
+        at = [0, 1]
+    pair = [columns[each] for each in at]
+    for each, other in (pair, pair[::-1]):
+        if _like_labels(each) and not each.is_numeric and not _like_labels(other):
+            raise DataError(
+                f"{sample.path}: column {each.number + 1} has only {len(each.counts)} different "
+                f"values in {len(each.values):,} rows ({each.examples()}), as labels have; texts "
+                "and their labels are for --labelled; if these are pairs, set data.columns to the "
+                "two columns"
+            )
+    if at != [0, 1]:
+        skipped = [_skipped(each) for each in columns[: at[1]] if each.number not in at]
+        return at, f"the first two with text: {', '.join(skipped)}"
+    if any(each.is_numeric for each in pair):
+        return at, f"though {', '.join(_skipped(each) for each in pair if each.is_numeric)}"
+    return at, "the first two" if len(columns) > 2 else "below a line of names" * header
+
+
+def _skipped(column: Column) -> str:
+    what = "numbers" if column.is_numeric else f"only {column.examples()}"
+    return f"column {column.number + 1} holds {what}"
+
+
+def _like_labels(column: Column) -> bool:
+    few = len(column.counts) <= min(MOST_LABELS, len(column.values) / 10)
+    return len(column.values) >= 2 * ENOUGH_ROWS and few
+
+
+def _refuse_labels_by_name(sample: Sample) -> None:
+    text, label = (
+        next((name for name in known if sample.names_column(name)), None)
+        for known in (TEXT_NAMES, LABEL_NAMES)
+    )
+    if text and label:
+        raise DataError(
+            f"{place_of(sample)}: the columns are {', '.join(sample.rows[0])}, so these are texts "
+            "and their labels, which are for --labelled; if they are pairs, set data.columns to "
+            "the two columns"
+        )
