@@ -47,7 +47,7 @@ SIZED = """
 import sys
 import torch
 from regard.recipe import parse
-from regard.weights import build, num_parameters
+from regard.weights import build, without_memory
 
 for task, model in [
     ("translation", {"positions": "sinusoidal"}),
@@ -67,8 +67,9 @@ for task, model in [
     files = ["a.x", "a.y"] if task == "translation" else ["a.tsv"]
     recipe = parse({"task": task, "data": {"train": files}, "model": model}, "sized")
     sizes = {"inputs": 30, "outputs": 30}
-    counted, real = num_parameters(recipe, sizes), build(recipe, sizes)
-    assert counted == sum(each.numel() for each in real.parameters()), task
+    shapes, real = without_memory(recipe, sizes), build(recipe, sizes)
+    counted, numbers = ([each.shape for each in model.parameters()] for model in (shapes, real))
+    assert counted == numbers, task
     assert "torch._dynamo" not in sys.modules, (task, model)
 """
 TENSORS = {
@@ -661,3 +662,40 @@ def test_forgetting_keeps_what_was_there_before(tmp_path: Path, tokenizer: Token
         run.forget(before, made)
     left = {path.relative_to(run.folder).as_posix() for path in run.folder.rglob("*")}
     assert left == {"notes.txt", "tokenizer.json", "pairs", "pairs/train.jsonl"}
+
+
+@pytest.fixture
+def begun(tmp_path: Path) -> Run:
+    """A run that was trained to update 97 of 200."""
+    run = Run(tmp_path)
+    run.training.mkdir()
+    run.save_recipe(parse({"data": {"builtin": "phrasebook"}, "train": {"steps": 200}}, "test"))
+    for step in (50, 97):
+        run.checkpoint_path(step).touch()
+    return run
+
+
+def test_a_run_that_was_stopped_says_where(begun: Run) -> None:
+    assert begun.unfinished() == "stopped at update 97 of 200"
+    begun.save_info({"step": 50})  # it had ended there, and was continued
+    assert begun.unfinished() == "stopped at update 97 of 200"
+    begun.save_info({"step": 97, "stopped_early": True})
+    assert begun.unfinished() == ""
+
+
+def test_a_run_in_training_says_so(begun: Run) -> None:
+    with begun.lock():
+        assert begun.unfinished() == "in training now"
+    assert begun.unfinished() == "stopped at update 97 of 200"
+
+
+def test_a_run_without_checkpoints_is_unfinished_if_it_was_trained_here(begun: Run) -> None:
+    for path in begun.checkpoints():
+        path.unlink()
+    assert begun.unfinished() == "stopped before its first checkpoint"
+    begun.save_info({"step": 0})  # as an imported run has it
+    assert begun.unfinished() == ""
+    begun.info_path.unlink()
+    begun.training.rmdir()
+    assert begun.unfinished() == ""
+    assert Run(begun.folder / "nowhere").unfinished() == ""

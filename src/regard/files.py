@@ -147,6 +147,20 @@ def take_lock(path: Path) -> AbstractContextManager[object]:
     raise BlockingIOError
 
 
+def is_locked(path: Path) -> bool:
+    """Whether a process holds the lock on a file; False where there is no such file."""
+    try:
+        import fcntl
+
+        with path.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except (ImportError, OSError):
+        return False
+    return False
+
+
 def digest(arrays: Mapping[str, npt.NDArray[Any]], metadata: Mapping[str, str]) -> str:
     """SHA-256 over names, types, shapes and contents, in a fixed order."""
     result = hashlib.sha256(json.dumps(sorted(metadata.items())).encode())

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from regard import tasks
 from regard.errors import RegardError, RunError
-from regard.files import HEADER_BYTES, SCRATCH, take_lock, write_file
+from regard.files import HEADER_BYTES, SCRATCH, is_locked, take_lock, write_file
 from regard.text.tokenizer import Tokenizers
 
 if TYPE_CHECKING:
@@ -176,10 +176,14 @@ class Run:
 
     def task_name(self) -> str:
         """The task as the recipe names it; the rest of the recipe may be wrong."""
+        return str(self.values().get("task", tasks.DEFAULT))
+
+    def values(self) -> dict[str, Any]:
+        """The plain values of the recipe."""
         from regard.recipe_format import read_values  # a converted run does not need it
 
         try:
-            return str(read_values(self.recipe_path).get("task", tasks.DEFAULT))
+            return read_values(self.recipe_path)
         except RegardError as error:
             raise RunError(str(error)) from None
 
@@ -281,6 +285,22 @@ class Run:
         """Checkpoints from the oldest to the newest."""
         paths = self.training.glob("step-*.safetensors")
         return sorted(path for path in paths if path.stem.removeprefix("step-").isdecimal())
+
+    def unfinished(self) -> str:
+        """Words on a training that has not ended, "stopped at update 97 of 200"; "" if it has, or
+        if the run was not trained here.
+        """
+        if not self.training.is_dir() or not self.recipe_path.is_file():
+            return ""
+        reached = max((int(path.stem.partition("-")[2]) for path in self.checkpoints()), default=0)
+        if is_locked(self.lock_path):
+            return "in training now"
+        if reached <= self.info().get("step", -1):
+            return ""
+        match self.values():
+            case {"train": {"steps": int(steps)}} if reached:
+                return f"stopped at update {reached:,} of {steps:,}"
+        return "stopped before its first checkpoint"
 
     def checkpoint_path(self, step: int) -> Path:
         return self.training / f"step-{step:08d}.safetensors"

@@ -124,11 +124,6 @@ def without_memory(recipe: Recipe, sizes: Sizes) -> nn.Module:
         return build(recipe, sizes)
 
 
-def num_parameters(recipe: Recipe, sizes: Sizes) -> int:
-    """The number of parameters of a recipe's model, counted without memory for them."""
-    return sum(each.numel() for each in without_memory(recipe, sizes).parameters())
-
-
 def save_model(run: Run, tensors: Mapping[str, Tensor], step: int, sizes: Sizes) -> None:
     """Save the weights that a run answers with."""
     about = {"step": str(step), "sizes": json.dumps(dict(sizes), sort_keys=True)}

@@ -6,11 +6,12 @@ import pytest
 
 from regard import tasks
 from regard.cli import main
+from regard.configs.parameters import num_parameters
 from regard.recipe import Recipe, parse, read
 from regard.run import Run
 from regard.tasks.suggestions import suggest_from
 from regard.tasks.translation.sizes import fast_layers, suggest
-from regard.weights import num_parameters, save_model
+from regard.weights import save_model
 
 RECIPES = Path(__file__).parent.parent.parent / "recipes"
 

@@ -8,6 +8,7 @@ from importlib.metadata import version
 
 from cyclopts import App, CycloptsError, Group, Parameter
 
+from regard.cli.unfinished import say_unfinished
 from regard.errors import RegardError
 
 app = App(
@@ -117,7 +118,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     words = [word for word in words if word != "--debug"]
     try:
         prepare_help(words)
-        app(words, exit_on_error=False, print_error=False, result_action="return_value")
+        command, bound, _ = app.parse_args(words, exit_on_error=False, print_error=False)
+        if {"run", "runs"} & bound.arguments.keys():
+            say_unfinished(bound.arguments)
+        command(*bound.args, **bound.kwargs)
         sys.stdout.flush()
     except CycloptsError as error:
         fail(2, f"{' '.join(str(error).split())} See `regard {command_of(words)}--help`.", debug)

@@ -44,6 +44,7 @@ def attention_matters(
     from regard.training.run import training_run
 
     experiment = load_experiment("attention-matters", data, settings)
+    check_test(source, reference)
     for name, recipe in experiment.recipes.items():
         folder = out / experiment.folders[name]
         if is_finished(folder, recipe):
@@ -52,6 +53,17 @@ def attention_matters(
         say(f"\n{name}")
         show_training(training_run(recipe, folder), folder)
     write_outcome(experiment, out, source, reference)
+
+
+def check_test(source: Path | None, reference: Path | None) -> None:
+    """Refuse wrong test files before hours of training."""
+    from regard.data.corpus import check_files
+    from regard.errors import RequestError
+
+    if (source is None) != (reference is None):
+        raise RequestError("--source and --reference belong together; give both, or neither")
+    if source is not None and reference is not None:
+        check_files([source, reference])
 
 
 def is_finished(folder: Path, recipe: "Recipe") -> bool:

@@ -42,7 +42,7 @@ def plan(
     """
     from regard.cli.display import SCREEN, results, say
     from regard.machine.cores import busy_cores
-    from regard.planning.fleet import find_fleet
+    from regard.planning.fleet import cards_by_name, fleet_here
     from regard.planning.plan import make_plan, planning_of
     from regard.recipe import read
     from regard.run import Run
@@ -52,8 +52,9 @@ def plan(
     path, home = located(recipe)
     out = Path("runs", f"{home.folder.resolve().name}-again" if home else path.stem)
     chosen = with_model_of(read(path, settings), home or Run(out))
+    cards = cards_by_name(device)
     found = planning_of(chosen).facts(chosen, home, SCREEN)
-    fleet = find_fleet(device, worthwhile(chosen.train))
+    fleet = cards or fleet_here(device, worthwhile(chosen.train))
     if not fleet.device.is_card and (taken := busy_cores()) > 0.3:
         say(f"Other programs take {taken:.1f} cores; on a quiet machine the figures are better.")
     best = make_plan(chosen, fleet, found.sizes, chosen.train.parallel)

@@ -83,8 +83,8 @@ def show_facts(title: str, facts: dict[str, Any], settings: list[str], as_json: 
 
 def gather(recipe: "Recipe", run: "Run | None") -> dict[str, Any]:
     from regard import tasks
+    from regard.configs.parameters import num_parameters
     from regard.training.card import summary
-    from regard.weights import num_parameters
 
     described = tasks.get(recipe.task).describe(recipe, run)
     sizes = described.sizes
@@ -94,8 +94,9 @@ def gather(recipe: "Recipe", run: "Run | None") -> dict[str, Any]:
         "task": recipe.task,
         **described.facts,
         "model": summary(recipe),
-        "parameters": num_parameters(recipe, sizes) if sizes else info.get("parameters"),
-        "updates": f"{info['step']:,}" if info else f"up to {recipe.train.steps:,}",
+        "parameters": (sizes and num_parameters(recipe, sizes)) or info.get("parameters"),
+        "updates": (run and run.unfinished())
+        or (f"{info['step']:,}" if "step" in info else f"up to {recipe.train.steps:,}"),
         "checkpoints": [int(path.stem.partition("-")[2]) for path in checkpoints],
         "training": f"{info['seconds'] / 60:.1f} min on {info['machine']}"
         if "seconds" in info

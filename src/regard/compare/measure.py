@@ -5,12 +5,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from regard.compare.sentences import TestSet
+from regard.configs.parameters import num_parameters
 from regard.evaluate.lengths import Bin, length_bins, scores_by_length
 from regard.evaluate.scores import Metric, Score, corpus_scores
 from regard.evaluate.significance import Difference, paired_differences
 from regard.run import Run
 from regard.tasks.translation.looking import Alignment
-from regard.weights import num_parameters
 
 
 @dataclass(frozen=True)

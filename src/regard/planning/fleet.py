@@ -2,11 +2,13 @@
 
 import re
 from dataclasses import dataclass
-
-import torch
+from typing import TYPE_CHECKING
 
 from regard.errors import RequestError
-from regard.machine import devices, memory
+from regard.machine import memory
+
+if TYPE_CHECKING:
+    import torch
 
 # Bytes a second between machines: a network of 100 Gbit/s.
 NETWORK = 12.5e9
@@ -72,16 +74,20 @@ CARDS = (
 
 
 def find_fleet(text: str, processes: int = 1) -> Fleet:
-    """Read A100, 8xA100 or 2x8xH100 (two machines of eight); "" and cpu are this machine, measured,
-    whose cores the processes share.
+    """The cards that are named, or this machine, whose cores the processes share."""
+    return cards_by_name(text) or fleet_here(text, processes)
+
+
+def cards_by_name(text: str) -> Fleet | None:
+    """Read A100, 8xA100 or 2x8xH100 (two machines of eight); None for "" and cpu, which are this
+    machine.
     """
     times = r"(?:(\d+)\s*[xX×]\s*)?"
     found = re.fullmatch(f"{times}{times}(.*)", text.strip())
     first, second, name = found.groups("") if found else ("", "", text)
     nodes, per_node = (int(first), int(second)) if second else (1, int(first or 1))
     if name.lower() in ("", "cpu") and not first:
-        device = devices.choose_device(name.lower() or "auto")
-        return cards_here(device) if device.type == "cuda" else cores_here(device, processes)
+        return None
     wanted = plain(name).removesuffix("gb")
     for card in CARDS:
         # The name alone means the smaller of two sizes, which comes first.
@@ -93,13 +99,23 @@ def find_fleet(text: str, processes: int = 1) -> Fleet:
     )
 
 
+def fleet_here(name: str, processes: int) -> Fleet:
+    """This machine, measured; `name` is cpu to leave its cards out."""
+    from regard.machine import devices
+
+    device = devices.choose_device(name.strip().lower() or "auto")
+    return cards_here(device) if device.type == "cuda" else cores_here(device, processes)
+
+
 def plain(name: str) -> str:
     """Letters and figures alone: "rtx-4090" is "RTX 4090"."""
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
-def cores_here(device: torch.device, processes: int) -> Fleet:
+def cores_here(device: "torch.device", processes: int) -> Fleet:
     """A machine without CUDA: the speed of products is measured, the rest is a cautious guess."""
+    from regard.machine import devices
+
     peak = devices.gemm_rate(device)
     free = memory.free_memory() or memory.total_memory() or 8e9
     if device.type != "cpu":
@@ -108,7 +124,11 @@ def cores_here(device: torch.device, processes: int) -> Fleet:
     return Fleet(one, processes)
 
 
-def cards_here(device: torch.device) -> Fleet:
+def cards_here(device: "torch.device") -> Fleet:
+    import torch
+
+    from regard.machine import devices
+
     native = torch.cuda.is_bf16_supported(including_emulation=False)
     facts = torch.cuda.get_device_properties(device)
     here = Device(

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from regard import tasks
+from regard.configs.parameters import num_parameters
 from regard.configs.work import loss_flops
 from regard.errors import RequestError
 from regard.planning.fleet import Device, Fleet
 from regard.planning.task_planning import Sizes, TaskPlanning
 from regard.recipe import Recipe
-from regard.weights import num_parameters
 
 Parallel = Literal["ddp", "fsdp"]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from regard import tasks
 from regard.evaluate.metrics import format_scores
-from regard.evaluate.validation import Sample
+from regard.evaluate.validation import Sample, Validation
 from regard.files import write_file
 from regard.recipe import Recipe
 from regard.run import Run, commands_for
@@ -32,8 +32,16 @@ def write(
 
     validation, progress = finished.validation, state.progress
     parameters = sum(parameter.numel() for parameter in state.model.parameters())
-    page = text(run, recipe, finished, parameters, lines)
-    write_file(run.folder / "README.md", page.encode("utf-8", "replace"))
+    weights = (
+        f"the average of the last {finished.averaged} checkpoints"
+        if finished.averaged
+        else f"those of step {validation.step:,}"
+    )
+    training = (
+        f"{finished.step:,} updates in {finished.seconds / 60:.1f} minutes;\n"
+        f"  the weights are {weights}."
+    )
+    write_page(run, text(run, recipe, training, validation, parameters, lines))
     info = {
         "regard": version("regard"),
         "torch": torch.__version__,
@@ -53,20 +61,40 @@ def write(
     run.save_info(info)
 
 
-def text(run: Run, recipe: Recipe, finished: Finished, parameters: int, lines: list[str]) -> str:
-    """The model card."""
-    validation, task = finished.validation, tasks.get(recipe.task)
+def write_stopped(run: Run, recipe: Recipe, state: "TrainingState") -> None:
+    """Write the card of a training that was stopped."""
+    best, seconds = state.progress.best, state.progress.seconds
+    parameters = sum(parameter.numel() for parameter in state.model.parameters())
+    training = (
+        f"stopped at update {state.step:,} of {recipe.train.steps:,} after {seconds / 60:.1f} "
+        "minutes;\n  the same command resumes it. "
+        + (f"The weights are those of step {best.step:,}." if best else "There are no weights yet.")
+    )
+    write_page(run, text(run, recipe, training, best, parameters, []))
+
+
+def write_page(run: Run, page: str) -> None:
+    write_file(run.folder / "README.md", page.encode("utf-8", "replace"))
+
+
+def text(
+    run: Run,
+    recipe: Recipe,
+    training: str,
+    validation: Validation | None,
+    parameters: int,
+    lines: list[str],
+) -> str:
+    """The model card. `training` says how long it took and what the weights are."""
+    task = tasks.get(recipe.task)
     described = task.describe(recipe, None)
     data = described.data
     sources = f" on: {data if isinstance(data, str) else ', '.join(data)}" if data else ""
-    scores = [f"loss {validation.loss:.3f}", *format_scores(validation.scores, task.metrics)]
+    if validation is not None:
+        scores = [f"loss {validation.loss:.3f}", *format_scores(validation.scores, task.metrics)]
+        lines = [f"- Validation: {', '.join(scores)}.", *lines]
     measured = "".join(f"{line}\n" for line in lines)
-    weights = (
-        f"the average of the last {finished.averaged} checkpoints"
-        if finished.averaged
-        else f"those of step {validation.step:,}"
-    )
-    table = sample_table(described.columns, validation.samples)
+    table = sample_table(described.columns, validation.samples if validation else ())
     commands = "\n".join(f"    {line}" for line in commands_for(recipe, run.folder))
     return f"""# {run.folder.name}
 
@@ -74,9 +102,7 @@ def text(run: Run, recipe: Recipe, finished: Finished, parameters: int, lines: l
 
 - Model: {summary(recipe)};
   {parameters:,} parameters.
-- Training: {finished.step:,} updates in {finished.seconds / 60:.1f} minutes;
-  the weights are {weights}.
-- Validation: {", ".join(scores)}.
+- Training: {training}
 {measured}- `recipe.toml` repeats the run; `log.jsonl` holds what happened.
 
 {table}It knows what its training data showed it. Check what it says before you rely on it.

@@ -7,6 +7,7 @@ from typing import Any
 from regard.errors import RunError
 from regard.recipe import Recipe
 from regard.run import Run
+from regard.training import card
 from regard.training.events import Event, Interrupted, Saved, StepReport
 from regard.training.judge import Judge
 from regard.training.loop import Objective, TrainingData, training_steps
@@ -32,6 +33,8 @@ def update_until_done(
             saved = state.step == 0 or run.checkpoint_path(state.step).exists()
             if not members.from_leader(saved):
                 yield save(run, recipe, state, data)
+            if members.leads:
+                card.write_stopped(run, recipe, state)
             yield Interrupted(state.step, stop() or signal.SIGTERM)
             return False
         report = next(steps)

@@ -5,6 +5,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from regard.configs.parameters import num_parameters
 from regard.errors import RequestError, RunError
 from regard.files import write_file
 from regard.inspect.heads.ablation import Bench, CurvePoint, Importance, greedy_curve
@@ -15,7 +16,7 @@ from regard.run import Run
 from regard.tasks.translation.held_out import held_out_pairs
 from regard.tasks.translation.pairs import bounds, fitting
 from regard.tasks.translation.recipe import recipe_of
-from regard.weights import load_model, num_parameters, save_model
+from regard.weights import load_model, save_model
 
 
 def head_importance(
