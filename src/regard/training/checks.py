@@ -17,11 +17,18 @@ def checked(recipe: Recipe, run: Run) -> Recipe:
     mean the same from every folder. Whatever is wrong with it or its files is an error here.
     """
     recipe = with_model_of(recipe, run).resolved()
+    if recipe.train.from_run and not run.checkpoints():
+        check_weights(Run.open(recipe.train.from_run))
     check_programs(recipe)
     if not run.has_data():
         recipe.check_files()
     check_folder(run, recipe)
     return recipe
+
+
+def check_weights(run: Run) -> None:
+    if not run.model_path.exists():
+        raise RunError(f"{run.folder}: no trained weights yet; `regard train` writes them")
 
 
 def check_programs(recipe: Recipe) -> None:
@@ -40,13 +47,8 @@ def with_model_of(recipe: Recipe, run: Run) -> Recipe:
     """
     if not recipe.train.from_run:
         return recipe
-    if run.recipe_path.exists():
-        model = run.recipe().model
-    else:
-        other = Run.open(recipe.train.from_run)
-        model = other.recipe().model
-        if not other.model_path.exists():
-            raise RunError(f"{other.folder}: no trained weights yet; `regard train` writes them")
+    started = run.recipe_path.exists()
+    model = (run if started else Run.open(recipe.train.from_run)).recipe().model
     given = recipe.model.model_dump(mode="json", include=recipe.model.model_fields_set)
     if "model" not in recipe.model_fields_set:
         given = {}
