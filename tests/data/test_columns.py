@@ -175,8 +175,7 @@ def test_swapped_columns_are_said(write: Writer) -> None:
     path = write(columns(SENTENCES, LABELS))
     (remark,) = text_remarks([path])
     assert remark == (
-        f"{path}: read columns 2 and 1 (column 2 as the label: it has 2 different values);"
-        " tabs between columns"
+        f"{path}: label is column 2, text is column 1 (column 2 has only 2 different values)"
     )
     assert text_remarks([write(columns(LABELS, SENTENCES))]) == []
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from regard.data.corpus import check_files, corpora, language_codes, read_pairs
+from regard.data.corpus import corpora, read_pairs
+from regard.data.pair_files import check_files, language_codes
 from regard.errors import DataError
 
 Folder = Callable[..., list[Path]]

@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from regard.data import lines
-from regard.data.corpus import Pair, check_files, held_out, language_codes, read_pairs
+from regard.data.corpus import Pair, held_out, read_pairs
+from regard.data.pair_files import check_files, language_codes
 from regard.data.pair_filter import Dropped, FilterReport, PairFilter
 from regard.errors import DataError
 

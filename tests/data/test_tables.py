@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from regard.data import tables
+from regard.data import samples
 from regard.data.columns import text_layout
 from regard.data.corpus import read_pairs
 from regard.data.labelled import read_texts
@@ -154,11 +154,11 @@ def test_a_table_that_changes_is_looked_at_again(tmp_path: Path) -> None:
     path = write(tmp_path, "t.csv", "a;b\n")
     assert pairs(path) == [("a", "b")]
     assert pairs(write(tmp_path, "t.csv", "a,b\n")) == [("a", "b")]
-    assert tables.sampled(path) is tables.sampled(path)
+    assert samples.sampled(path) is samples.sampled(path)
 
 
 def test_a_sample_that_ends_inside_a_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "SAMPLE_LINES", 3)
+    monkeypatch.setattr(samples, "SAMPLE_LINES", 3)
     assert pairs(write(tmp_path, "t.csv", table(ROWS, ";"))) == ROWS
 
 
@@ -167,8 +167,7 @@ def test_texts_of_a_csv(tmp_path: Path) -> None:
     path = write(tmp_path, "t.csv", table(rows))
     assert list(read_documents([path])) == ["One, two.\n", "Three.\n", None, "Four.\n", None]
     assert text_layout(path).remark(path) == (
-        f'{path}: read column 2 "Text" of 3 (by its name in the first line);'
-        " commas between columns, cells in quotes as spreadsheets write them"
+        f'{path}: text is column 2 "Text" of 3 (by its name in the first line)'
     )
     assert list(read_documents([path], "DATE"))[:2] == ["2020-01-01\n", None]
     assert list(read_documents([path], 1))[:2] == ["1\n", None]

@@ -87,6 +87,7 @@ def located(given: Path) -> "tuple[Path, Run | None]":
 def lines(
     plan: "Plan", recipe: "Recipe", found: "DataFacts", passes: float | None, command: str
 ) -> list[tuple[str, str]]:
+    from regard import tasks
     from regard.cli.display import duration
     from regard.planning.plan import planning_of
 
@@ -122,6 +123,9 @@ def lines(
         share = 100 * plan.waiting_seconds / plan.update_seconds
         shown.append(("waiting", f"{share:.0f} % of the time, for what other devices send"))
     shown.append(("data", data(recipe, found, passes)))
+    files = tasks.get(recipe.task).describe(recipe, None).data
+    if files:
+        shown.append(("files", files if isinstance(files, str) else ", ".join(files)))
     shown += [("advice", text) for text in advice(plan, recipe)]
     return [*shown, ("run", command)]
 

@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from regard.data.tables import ENOUGH_ROWS, Sample, TableLayout, sampled
+from regard.data.samples import ENOUGH_ROWS, Sample, sampled
+from regard.data.tables import TableLayout
 from regard.errors import DataError
 
 TEXT_NAMES = (
     *("text", "sentence", "review", "content", "body", "message", "comment", "utterance", "tweet"),
     *("question", "query", "document", "description", "headline", "title"),
 )
+TEXT = ("text",)
 LABEL_NAMES = (
     *("label", "labels", "category", "class", "sentiment", "intent", "topic", "polarity"),
     *("emotion", "tag", "target", "stars", "rating"),
@@ -29,15 +31,15 @@ def text_layout(path: Path, text: str | int = "") -> TableLayout:
     header = has_header(sample, TEXT_NAMES, (text,))
     if text != "":
         at = chosen(sample, text, "text", header)
-        return layout_of(sample, header, [at], "as data.text says")
+        return layout_of(sample, header, [at], TEXT, "as data.text says")
     named = by_name(sample, TEXT_NAMES, None) if header else None
     if named is not None:
-        return layout_of(sample, header, [named], "by its name in the first line")
+        return layout_of(sample, header, [named], TEXT, "by its name in the first line")
     columns = sample.columns(header)
     longest, last = max(columns, key=lambda each: each.length), columns[-1]
     if longest.length > 2 * last.length or last.is_numeric:
-        return layout_of(sample, header, [longest.number], "the one with the longest text")
-    return layout_of(sample, header, [last.number], "the last" if len(columns) > 1 else "")
+        return layout_of(sample, header, [longest.number], TEXT, "the one with the longest text")
+    return layout_of(sample, header, [last.number], TEXT, "the last" if len(columns) > 1 else "")
 
 
 def has_header(sample: Sample, known: Sequence[str], asked: Sequence[str | int]) -> bool:
@@ -47,12 +49,15 @@ def has_header(sample: Sample, known: Sequence[str], asked: Sequence[str | int])
     return sample.shows_header or any(map(sample.names_column, known))
 
 
-def layout_of(sample: Sample, header: bool, columns: Sequence[int], why: str) -> TableLayout:
+def layout_of(
+    sample: Sample, header: bool, columns: Sequence[int], roles: tuple[str, ...], why: str
+) -> TableLayout:
     return TableLayout(
         sample.delimiter,
         sample.quoted,
         tuple(cell.strip() for cell in sample.rows[0]) if header else (),
         tuple(columns),
+        roles,
         why,
         sample.width,
         sample.skipped,

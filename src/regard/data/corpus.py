@@ -7,8 +7,6 @@ other; those whose names show the other direction are turned round.
 from __future__ import annotations
 
 import hashlib
-import os
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -20,18 +18,12 @@ from regard.data.columns import LABEL_NAMES, TEXT_NAMES
 from regard.data.lines import check_file, decoded, kind_of, raw_lines
 from regard.data.objects import OBJECTS, objects
 from regard.data.pair_columns import PAIR_NAMES, language_of, pair_layout
+from regard.data.pair_files import Languages, check_groups, codes_of, grouped, language_codes
 from regard.data.tables import TABLES, TableLayout, rows_of
 from regard.errors import DataError
 from regard.text.languages import base_code
 
-Languages = tuple[str, str]
 Columns = Sequence[str | int]
-
-_ENDINGS = re.compile(r"(\.(txt|tsv|csv|jsonl|json))?(\.(gz|bz2))?$", re.IGNORECASE)
-_CODE = r"[a-z]{2,3}(?:[-_](?:[A-Z]{2}|[A-Z][a-z]{3}))?"
-_ONE_CODE = re.compile(rf"(?:^|[._-])({_CODE})$")
-_TWO_CODES = re.compile(rf"(?:^|[._-])({_CODE})-({_CODE})$")
-_NO_CODES = frozenset({"src", "tgt", "trg", "ref", "hyp", "in", "out", "raw", "tok", "bpe", "dev"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +85,12 @@ def corpora(
     whose names show one.
     """
     groups = grouped(paths)
-    _check(groups)
+    check_groups(groups)
     wanted = languages or language_codes(paths)
     found = []
     for group in groups:
         turned = False
-        codes = _codes(group)
+        codes = codes_of(group)
         if codes and wanted and _bases(codes) != _bases(wanted):
             turned = _bases(codes) == _bases(wanted)[::-1]
             if not turned and languages is None:
@@ -114,86 +106,6 @@ def corpora(
 
 def _bases(codes: Languages) -> Languages:
     return base_code(codes[0]), base_code(codes[1])
-
-
-def grouped(paths: Sequence[Path]) -> list[tuple[Path, ...]]:
-    """The files of each corpus, by their names alone; the last may lack its translations."""
-    groups: list[tuple[Path, ...]] = []
-    rest = list(paths)
-    while rest:
-        first = rest.pop(0)
-        single = kind_of(first) in (*TABLES, *OBJECTS)
-        if single or not rest or kind_of(rest[0]) in (*TABLES, *OBJECTS):
-            groups.append((first,))
-        else:
-            groups.append((first, rest.pop(0)))
-    return groups
-
-
-def check_files(paths: Sequence[Path]) -> None:
-    """Find the errors that show without reading: missing, unreadable, empty or unsuitable files."""
-    _check(grouped(paths))
-
-
-def _check(groups: Sequence[tuple[Path, ...]]) -> None:
-    if not groups:
-        raise DataError(
-            "0 data files are given; give two files of plain text, or one .tsv, .csv or .jsonl"
-        )
-    for path in chain.from_iterable(groups):
-        check_file(path)
-    seen: dict[tuple[int, int], Path] = {}
-    for group in groups:
-        if len(group) == 1 and kind_of(group[0]) not in (*TABLES, *OBJECTS):
-            raise DataError(
-                f"{group[0]}: one file of plain text holds no pairs;"
-                " give the file of translations after it, or a .tsv, .csv or .jsonl"
-            )
-        if len(group) == 2 and os.path.samefile(*group):
-            raise DataError(
-                f"{group[1]}: the same file is given for source and target; give the translations"
-            )
-        if len(groups) > 1 and len(group) == 2:
-            _check_order(group)
-        for path in group:
-            status = path.stat()
-            key = (status.st_dev, status.st_ino)
-            if path.is_file() and key in seen:
-                raise DataError(
-                    f"{path}: the same file is given twice; set data.weights to repeat a corpus"
-                )
-            seen[key] = path
-
-
-def _check_order(group: tuple[Path, ...]) -> None:
-    codes = [match[1] for path in group if (match := _ONE_CODE.search(_stem(path)))]
-    if len(codes) == 2 and codes[0] == codes[1] and not _NO_CODES.intersection(codes):
-        raise DataError(
-            f"{group[0]} and {group[1]}: both names show {codes[0]}; give each file with its "
-            "translations after it, like a.en a.de b.en b.de"
-        )
-
-
-def _stem(path: Path) -> str:
-    return _ENDINGS.sub("", path.name)
-
-
-def language_codes(paths: Sequence[Path]) -> Languages | None:
-    """The languages in the names of files: train.en and train.de, or corpus.en-de.tsv. With several
-    corpora, those of the first whose names show them.
-    """
-    return next((codes for group in grouped(paths) if (codes := _codes(group))), None)
-
-
-def _codes(group: tuple[Path, ...]) -> Languages | None:
-    if len(group) == 2:
-        found = [match[1] for path in group if (match := _ONE_CODE.search(_stem(path)))]
-    else:
-        match = _TWO_CODES.search(_stem(group[0]))
-        found = list(match.groups()) if match else []
-    if len(found) != 2 or found[0] == found[1] or _NO_CODES.intersection(found):
-        return None
-    return found[0], found[1]
 
 
 def languages_in_header(paths: Sequence[Path], columns: Columns = ()) -> Languages | None:

@@ -16,8 +16,11 @@ from regard.data.columns import (
     place_of,
     refuse_tagged,
 )
-from regard.data.tables import ENOUGH_ROWS, Column, Sample, TableLayout, sampled
+from regard.data.samples import ENOUGH_ROWS, Column, Sample, sampled
+from regard.data.tables import TableLayout
 from regard.errors import DataError
+
+ROLES = ("label", "text")
 
 
 def label_layout(path: Path, label: str | int = "", text: str | int = "") -> TableLayout:
@@ -30,14 +33,16 @@ def label_layout(path: Path, label: str | int = "", text: str | int = "") -> Tab
     label_at = chosen(sample, label, "label", header) if label != "" else None
     text_at = chosen(sample, text, "text", header) if text != "" else None
     if label_at is not None and text_at is not None:
-        return layout_of(sample, header, [label_at, text_at], "as data.label and data.text say")
+        return layout_of(
+            sample, header, [label_at, text_at], ROLES, "as data.label and data.text say"
+        )
     if header:
         text_at = by_name(sample, TEXT_NAMES, label_at) if text_at is None else text_at
         label_at = by_name(sample, LABEL_NAMES, text_at) if label_at is None else label_at
     if label_at is None or text_at is None:
         at, why = _label_and_text(sample, header, label_at, text_at)
-        return layout_of(sample, header, at, why)
-    return layout_of(sample, header, [label_at, text_at], "by the names in the first line")
+        return layout_of(sample, header, at, ROLES, why)
+    return layout_of(sample, header, [label_at, text_at], ROLES, "by the names in the first line")
 
 
 def _label_and_text(
@@ -68,7 +73,7 @@ def _label_and_text(
         label = labels[0]
     if label is first:
         return [0, 1], ""
-    return [1, 0], f"column 2 as the label: it has {len(label.counts)} different values"
+    return [1, 0], f"column 2 has only {len(label.counts)} different values"
 
 
 def _longest(columns: Sequence[Column]) -> Column:

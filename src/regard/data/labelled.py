@@ -10,12 +10,11 @@ from typing import Any
 
 from regard.data.columns import LABEL_NAMES, TEXT_NAMES
 from regard.data.label_columns import label_layout
-from regard.data.lines import check_file, kind_of, lines
+from regard.data.lines import CONLL, check_file, kind_of, lines
 from regard.data.objects import OBJECTS, found_key, objects, shown
 from regard.data.tables import TableLayout, rows_of
 from regard.errors import DataError
 
-CONLL = (".conll", ".conllu")
 CONLLU = {"lemma": 3, "upos": 4, "xpos": 5, "feats": 6, "deprel": 8, "form": 2}
 DOCUMENT_START = "-DOCSTART-"
 # Lines that show whether a file holds words with labels, or texts.
@@ -182,8 +181,15 @@ def _refuse_texts(path: Path) -> None:
             "after each sentence; texts with a label each are for --labelled"
         )
     first = [line for line, _ in islice(lines(path), LOOKED_AT)]
+    if kind_of(path) in (*CONLL, *OBJECTS) or not all(first):
+        return
     rows = [line.split("\t") for line in first if "\t" in line]
-    if len(rows) < max(2, len(first)) or kind_of(path) in (*CONLL, *OBJECTS):
+    if not rows and len({len(line.split()) for line in first}) > 2:
+        raise DataError(
+            f"{path}: the lines hold sentences without labels; a tagger reads CoNLL, one word and "
+            "its label on each line, and an empty line after each sentence"
+        )
+    if len(rows) < max(2, len(first)):
         return
     spaced = sum(any(" " in cell.strip() for cell in row) for row in rows)
     if 2 * spaced > len(rows):

@@ -20,6 +20,8 @@ from regard.data.formats import HEAD_BYTES, other_encoding, refuse_content, refu
 from regard.datasets import fetch_hint
 from regard.errors import DataError
 
+# Files of words with labels.
+CONLL = (".conll", ".conllu")
 LONGEST_LINE_BYTES = 16_000_000
 # Compression makes text three to ten times smaller; a file that grows more is not ordinary text.
 LARGEST_GZIP_RATIO = 100

@@ -15,10 +15,12 @@ from regard.data.columns import (
     place_of,
     refuse_tagged,
 )
-from regard.data.tables import ENOUGH_ROWS, Column, Sample, TableLayout, sampled
+from regard.data.samples import ENOUGH_ROWS, Column, Sample, sampled
+from regard.data.tables import TableLayout
 from regard.errors import DataError
 from regard.text.languages import NAMES, base_code
 
+SIDES = ("source", "target")
 PAIR_NAMES = (
     *(("source", "target"), ("src", "tgt"), ("src", "trg"), ("original", "translation")),
     *(("source_text", "target_text"), ("source text", "target text")),
@@ -52,18 +54,18 @@ def pair_layout(
     if columns:
         header = named is not None or has_header(sample, (*TEXT_NAMES, *LABEL_NAMES), columns)
         at = [chosen(sample, each, "columns", header) for each in columns]
-        return layout_of(sample, header, at, "as data.columns says")
+        return layout_of(sample, header, at, SIDES, "as data.columns says")
     if named is not None:
         at, why = named
         if turned and "languages" not in why:
             at, why = at[::-1], f"{why}, in the order that the file's name shows"
-        return layout_of(sample, True, at, why)
+        return layout_of(sample, True, at, SIDES, why)
     _refuse_labels_by_name(sample)
     header = sample.shows_header
     at, why = _text_pair(sample, header)
     if turned:
         at, why = at[::-1], "turned round, as the file's name shows"
-    return layout_of(sample, header, at, why)
+    return layout_of(sample, header, at, SIDES, why)
 
 
 def _named_pair(sample: Sample, languages: tuple[str, str] | None) -> tuple[list[int], str] | None:
@@ -108,7 +110,7 @@ def _text_pair(sample: Sample, header: bool) -> tuple[list[int], str]:
         at = [0, 1]
     pair = [columns[each] for each in at]
     for each, other in (pair, pair[::-1]):
-        if _like_labels(each) and not each.is_numeric and not _like_labels(other):
+        if _like_labels(each) and not _like_labels(other):
             raise DataError(
                 f"{sample.path}: column {each.number + 1} has only {len(each.counts)} different "
                 f"values in {len(each.values):,} rows ({each.examples()}), as labels have; texts "

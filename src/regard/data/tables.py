@@ -1,129 +1,18 @@
-"""Tables: .tsv and .csv files. Their first lines show how they are written.
-
-A .csv has cells in quotes where they need them, as Excel and pandas write them, and commas,
-semicolons or tabs between them. A .tsv has lines that are cut at tabs, and quotation marks that
-belong to its sentences, unless its first lines are only right with cells in quotes.
-"""
+"""Tables: .tsv and .csv files, and how they are read."""
 
 from __future__ import annotations
 
 import csv
-import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from statistics import fmean
 
 from regard.data.lines import LONGEST_LINE_BYTES, kind_of, lines
+from regard.data.samples import DELIMITERS
 from regard.errors import DataError
 
 TABLES = (".tsv", ".csv")
-DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs"}
-# How much of a table is looked at to find out how it is written.
-SAMPLE_LINES = 10_000
-SAMPLE_CHARACTERS = 4_000_000
-# From so many rows on, what a column holds can be told from its values.
-ENOUGH_ROWS = 20
-
-_SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\s*$', re.IGNORECASE)
-_NUMBER = re.compile(r"[-+]?\d[\d.,:/_-]*%?")
-
-
-@dataclass(frozen=True)
-class Column:
-    """What a column holds, as far as the first rows show it."""
-
-    number: int  # from 0
-    values: Sequence[str]  # those that are not empty
-
-    @cached_property
-    def counts(self) -> Counter[str]:
-        return Counter(self.values)
-
-    @cached_property
-    def is_numeric(self) -> bool:
-        numbers = sum(_NUMBER.fullmatch(value) is not None for value in self.values)
-        return bool(self.values) and numbers >= 0.95 * len(self.values)
-
-    @property
-    def is_constant(self) -> bool:
-        return len(self.values) >= ENOUGH_ROWS and len(self.counts) == 1
-
-    @property
-    def length(self) -> float:
-        """Characters of a cell, on average."""
-        return fmean(map(len, self.values)) if self.values else 0.0
-
-    @property
-    def spaced(self) -> float:
-        """The share of cells that hold several words."""
-        return sum(" " in value for value in self.values) / max(1, len(self.values))
-
-    @property
-    def has_few_values(self) -> bool:
-        """Whether values come again and again, as labels do: two or more of each, on average."""
-        return 0 < 2 * len(self.counts) <= len(self.values)
-
-    def examples(self, most: int = 3) -> str:
-        """ "good", "bad", …: its commonest values."""
-        found = [each for each, _ in self.counts.most_common(most)]
-        shown = [f'"{each[:30]}…"' if len(each) > 30 else f'"{each}"' for each in found]
-        return ", ".join(shown) + ", …" * (len(self.counts) > len(found))
-
-
-@dataclass(frozen=True)
-class Sample:
-    """The first rows of a table, and how it is written."""
-
-    path: Path
-    delimiter: str
-    quoted: bool
-    skipped: int  # lines before the first row: Excel's "sep=;"
-    rows: list[list[str]] = field(repr=False)
-
-    @cached_property
-    def width(self) -> int:
-        return next((len(row) for row in self.rows if any(row)), 1)
-
-    @cached_property
-    def names(self) -> list[str]:
-        """The cells of the first row, as names of columns are compared."""
-        return [cell.strip().lower() for cell in self.rows[0]] if self.rows else []
-
-    def columns(self, header: bool) -> list[Column]:
-        cells: list[list[str]] = [[] for _ in range(self.width)]
-        for row in self.rows[header:]:
-            for column, cell in zip(cells, row, strict=False):
-                if cell := cell.strip():
-                    column.append(cell)
-        return [Column(number, values) for number, values in enumerate(cells)]
-
-    @cached_property
-    def may_be_header(self) -> bool:
-        """Whether the first row could name columns: short cells, all different."""
-        named = [name for name in self.names if name]
-        short = all(len(name) <= 40 and len(name.split()) <= 4 for name in named)
-        return bool(named) and short and len(set(named)) == len(named)
-
-    def names_column(self, name: str) -> bool:
-        """Whether the first row has this name, which is not one of the values below it."""
-        if not self.may_be_header or name not in self.names:
-            return False
-        at = self.names.index(name)
-        return not any(name == row[at].strip().lower() for row in self.rows[1:] if at < len(row))
-
-    @cached_property
-    def shows_header(self) -> bool:
-        """Whether the first row names columns: a word above nothing but numbers."""
-        if not self.may_be_header or len(self.rows) < 6:
-            return False
-        return any(
-            column.is_numeric and name and not _NUMBER.fullmatch(name)
-            for name, column in zip(self.names, self.columns(header=True), strict=False)
-        )
 
 
 @dataclass(frozen=True)
@@ -134,111 +23,32 @@ class TableLayout:
     quoted: bool  # cells may be in quotes, as spreadsheets write them
     header: tuple[str, ...]  # the names in the first line; () if it is an example
     columns: tuple[int, ...]  # those that are taken, from 0
+    roles: tuple[str, ...]  # what each of these holds: "source", "target", "label", "text"
     why: str  # how these were found; "" if there was no choice
     width: int  # the number of columns
     skipped: int = 0  # lines before the header or the first row
 
     def remark(self, path: Path) -> str:
         """A sentence for the person whose table it is; "" if it is read as it must be."""
-        if not self.why and (self.delimiter == "\t") != self.quoted:
+        how = []
+        if self.delimiter != (usual := "," if kind_of(path) == ".csv" else "\t"):
+            how.append(f"{DELIMITERS[self.delimiter]} between columns")
+        if self.quoted and usual == "\t":
+            how.append("cells in quotes as spreadsheets write them")
+        if not self.why and not how:
             return ""
-        taken = " and ".join(self.column(each) for each in self.columns)
+        taken = ", ".join(
+            f"{role} is column {self.column(at)}"
+            for role, at in zip(self.roles, self.columns, strict=True)
+        )
         of_all = f" of {self.width}" if self.width > len(self.columns) else ""
-        many = "s" if len(self.columns) > 1 else ""
-        how = f"{DELIMITERS.get(self.delimiter, self.delimiter)} between columns"
-        quotes = ", cells in quotes as spreadsheets write them" if self.quoted else ""
         why = f" ({self.why})" if self.why else ""
-        return f"{path}: read column{many} {taken}{of_all}{why}; {how}{quotes}"
+        return f"{path}: " + "; ".join([f"{taken}{of_all}{why}", *how])
 
     def column(self, number: int) -> str:
-        """2 "text": the number of a column from 1, and its name."""
+        """2 "review": the number of a column from 1, and its name."""
         name = self.header[number] if number < len(self.header) else ""
         return f'{number + 1} "{name}"' if name else str(number + 1)
-
-
-def sampled(path: Path) -> Sample:
-    """The first rows of a table. It is looked at again only when the file has changed."""
-    try:
-        status = path.stat()
-    except OSError:
-        return _sampled(path, 0, 0)
-    return _sampled(path, status.st_mtime_ns, status.st_size)
-
-
-@lru_cache(maxsize=8)
-def _sampled(path: Path, changed: int, size: int) -> Sample:
-    first: list[str] = []
-    characters = 0
-    for line, _ in islice(lines(path), SAMPLE_LINES):
-        first.append(line)
-        characters += len(line)
-        if characters > SAMPLE_CHARACTERS:
-            break
-    named = _SEPARATOR_LINE.match(first[0])
-    if named and named[1] in DELIMITERS:
-        rows = _parsed(first[1:], named[1]) or [line.split(named[1]) for line in first[1:]]
-        return Sample(path, named[1], quoted=True, skipped=1, rows=rows)
-    if kind_of(path) == ".tsv":
-        return _tabs(path, first)
-    delimiter, rows = _delimiter(first)
-    if delimiter == "\t":
-        return _tabs(path, first)
-    return Sample(path, delimiter, quoted=True, skipped=0, rows=rows)
-
-
-def _parsed(first: list[str], delimiter: str) -> list[list[str]] | None:
-    """The rows of these lines with cells in quotes; None if they are not written like that."""
-    csv.field_size_limit(LONGEST_LINE_BYTES)
-    reader = csv.reader((f"{line}\n" for line in first), delimiter=delimiter, strict=True)
-    rows: list[list[str]] = []
-    try:
-        rows.extend(reader)
-    except csv.Error as error:
-        # The sample may end inside a cell that goes over several lines.
-        if "unexpected end" not in str(error) or len(first) < SAMPLE_LINES:
-            return None
-    return rows
-
-
-def _delimiter(first: list[str]) -> tuple[str, list[list[str]]]:
-    """What cuts the lines of a .csv into the same number of columns most often, and is not followed
-    by spaces, as it is in sentences.
-    """
-    best, found = (0.0, 0.0), (",", _parsed(first, ",") or [line.split(",") for line in first])
-    for delimiter in DELIMITERS:
-        rows = _parsed(first, delimiter)
-        widths = Counter(len(row) for row in rows or () if row)
-        if rows is None or not widths:
-            continue
-        width, times = widths.most_common(1)[0]
-        spaced = fmean(cell.startswith(" ") for row in rows for cell in row[1:] or [""])
-        rank = times / widths.total(), 1 - spaced
-        if width > 1 and rank > best:
-            best, found = rank, (delimiter, rows)
-    return found
-
-
-def _tabs(path: Path, first: list[str]) -> Sample:
-    plain = [line.split("\t") for line in first]
-    rows = _parsed(first, "\t") if any('"' in line for line in first) else None
-    quoted = rows is not None and _from_spreadsheet(plain, rows)
-    return Sample(path, "\t", quoted, skipped=0, rows=rows if quoted and rows else plain)
-
-
-def _from_spreadsheet(plain: list[list[str]], rows: list[list[str]]) -> bool:
-    """Whether quotes hold cells together rather than belong to the text. A spreadsheet puts a cell
-    in quotes if there is a quote, a tab or a line break in it, and doubles the quotes in it; or it
-    puts every cell in quotes.
-    """
-    widths = Counter(len(row) for row in rows if row)
-    if not widths or widths.most_common(1)[0][1] < 0.99 * widths.total():
-        return False
-    cells = [cell for row in plain for cell in row if cell]
-    opened = [cell for cell in cells if cell.startswith('"')]
-    bare = sum('"' in cell for cell in cells) - sum('"' in cell for cell in opened)
-    needed = sum('""' in cell[1:-1] for cell in opened)
-    needed += sum("\t" in cell or "\n" in cell for row in rows for cell in row)
-    return needed > bare or len(opened) == len(cells)
 
 
 def rows_of(path: Path, layout: TableLayout) -> Iterator[tuple[list[str], str]]:

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from regard.data.columns import TEXT_NAMES, text_layout
-from regard.data.labelled import CONLL
-from regard.data.lines import check_file, kind_of, lines
+from regard.data.lines import CONLL, check_file, kind_of, lines
 from regard.data.objects import OBJECTS, found_key, objects
 from regard.data.tables import TABLES, rows_of
 from regard.errors import DataError

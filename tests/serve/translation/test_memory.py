@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from regard.cli.train import choose
-from regard.data.corpus import language_codes, read_pairs
+from regard.data.corpus import read_pairs
+from regard.data.pair_files import language_codes
 from regard.errors import RequestError
 from regard.serve.http.refusal import Refusal
 from regard.serve.translation.memory import TranslationMemory

@@ -30,7 +30,10 @@ def measured(
         sides = [pair.source for pair in sample], [pair.target for pair in sample]
         word = sum(map(pieces_of_a_word, tokenizers, sides)) / 2
     length = 1 + word * pairs.words / (2 * pairs.pairs)
-    tokens = 2 * length * pairs.pairs * learned_share(recipe.data, pairs.pairs)
+    learned = pairs.pairs * learned_share(recipe.data, pairs.pairs)
+    if recipe.data.weights:
+        learned = survey(Split.of(recipe, pairs.pairs).train()).pairs
+    tokens = 2 * length * learned
     return replace(found, sizes=replace(found.sizes, sentence=length, word=word), tokens=tokens)
 
 

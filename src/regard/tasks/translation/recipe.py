@@ -7,7 +7,8 @@ from pydantic import Field, model_validator
 
 from regard.configs.recurrent import RecurrentConfig
 from regard.configs.transformer import TransformerConfig
-from regard.data.corpus import Corpus, corpora, grouped, language_codes
+from regard.data.corpus import Corpus, corpora
+from regard.data.pair_files import grouped, language_codes
 from regard.recipe import Recipe, Section
 from regard.run import Run
 from regard.tasks.sections import (

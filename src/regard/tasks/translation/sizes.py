@@ -7,7 +7,7 @@ from regard.errors import RecipeError
 from regard.recipe import parse_section
 from regard.tasks.suggestions import LENGTH, PIECES, paces
 from regard.tasks.task import Reason, Section, Suggestion
-from regard.tasks.translation.pairs import corpus, survey
+from regard.tasks.translation.pairs import Split, corpus, survey
 from regard.tasks.translation.recipe import TranslationRecipe
 
 # Up to this many pairs: layers a side, d_model, d_ff, heads, vocabulary, dropout, epochs.
@@ -53,7 +53,10 @@ def suggest(data: Section, asked: Mapping[str, Any], preset: str) -> Suggestion:
     vocabulary = max(400, min(vocabulary, found.words // 20))
     batch_tokens = 4096 if found.pairs > 8_000 else 2048
     # A word is about 1.3 pieces; both sides of a batch hold batch_tokens.
-    batches = max(1, round(1.3 * found.words / (2 * batch_tokens)))
+    words = found.words
+    if section.weights:
+        words = survey(Split(section, seed=1, share=0.0).train()).words
+    batches = max(1, round(1.3 * words / (2 * batch_tokens)))
     steps = max(400, min(epochs * batches, 100_000))
     train = {"batch_tokens": batch_tokens, "learning_rate": rate, "metric": "bleu", "patience": 8}
     values = {

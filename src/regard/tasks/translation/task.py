@@ -4,7 +4,8 @@ from collections.abc import Generator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from regard.data.corpus import language_codes, languages_in_header
+from regard.data.corpus import languages_in_header
+from regard.data.pair_files import language_codes
 from regard.errors import RequestError
 from regard.evaluate.metrics import BLEU, CHRF, PERPLEXITY
 from regard.run import Run
