@@ -25,8 +25,6 @@ nitpicky = True
 # A type in a signature has a link where the reference describes it, and is only named elsewhere.
 nitpick_ignore_regex = [(r"py:(class|data|obj)", r".*")]
 
-# Two hyphens begin an option, so they stay two.
-smartquotes_action = "qe"
 # Headings get the anchors that a git host gives them.
 myst_heading_anchors = 4
 
@@ -74,10 +72,17 @@ def with_reference(text: str) -> str:
     return text
 
 
+def in_code(found: re.Match[str]) -> str:
+    return found[1] or f"`{found[2]}`"
+
+
 def with_commands(text: str) -> str:
     """The help of every command, without the title and the table of contents before it."""
     commands = cli.app.generate_docs(heading_level=1)
-    return f"{text}\n{commands[commands.index('**Train**') :]}"
+    commands = commands[commands.index("**Train**") :]
+    # Two hyphens are a dash, except in code.
+    commands = re.sub(r"(`[^`]*`)|((?<!\w)--[a-z][a-z0-9-]*)", in_code, commands)
+    return f"{text}\n{commands}"
 
 
 COMPLETED = {

@@ -113,7 +113,9 @@ def test_the_site_is_built_without_a_warning_and_loads_nothing_from_elsewhere(
     assert (done.returncode, done.stderr) == (0, "")
     pages = sorted((tmp_path / "site").rglob("*.html"))
     for page in pages:
-        assert not OF_ANOTHER_HOST.search(page.read_text("utf-8")), page.name
+        text = page.read_text("utf-8")
+        assert not OF_ANOTHER_HOST.search(text), page.name
+        assert not re.search(r"[\s(>]–[a-z]", text), f"{page.name}: an option lost its hyphens"
     navigation = (tmp_path / "site" / "index.html").read_text("utf-8")
     for path in DOCS.glob("*.md"):
         assert f'href="{path.stem}.html"' in navigation or path.stem == "index"
