@@ -11,7 +11,17 @@ import reprlib
 
 
 class RegardError(Exception):
-    """One sentence: where, what is wrong, what to do."""
+    """Every error of regard: one sentence that says where, what is wrong, and what to do.
+
+    Examples
+    --------
+    >>> import regard
+    >>> try:
+    ...     regard.load("nowhere")
+    ... except regard.RegardError as error:
+    ...     print(error)
+    nowhere: no such run folder; `regard train` makes one
+    """
 
 
 class RecipeError(RegardError):

@@ -208,6 +208,7 @@ class Recipe(Section):
     @field_validator("model", mode="before")
     @classmethod
     def of_a_known_kind(cls, model: Any) -> Any:
+        """The settings of the model, checked by the schema of its kind."""
         kinds = cls.models
         if not kinds:
             return model
@@ -222,6 +223,7 @@ class Recipe(Section):
 
     @model_validator(mode="after")
     def metric_is_measured(self) -> Self:
+        """Check that the task has the score that decides which weights are kept."""
         if self.train.metric not in self.metrics:
             known = ", ".join(self.metrics)
             raise ValueError(f"train.metric = '{self.train.metric}': {self.task} has {known}")
@@ -234,6 +236,7 @@ class Recipe(Section):
                 yield name, value
 
     def resolved(self) -> Self:
+        """The recipe with paths that mean the same from every folder."""
         return self.model_copy(
             update={name: section.resolved() for name, section in self.sections()}
         )

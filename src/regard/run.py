@@ -142,6 +142,7 @@ class Run:
         return self.folder / "engines"
 
     def recipe(self) -> "Recipe":
+        """The recipe that the run was trained with."""
         from regard import recipe  # loads pydantic, which a converted run does not need
 
         try:
@@ -150,6 +151,7 @@ class Run:
             raise RunError(str(error)) from None
 
     def save_recipe(self, recipe: "Recipe") -> None:
+        """Write recipe.toml."""
         from regard.recipe import to_toml
 
         write_file(self.recipe_path, to_toml(recipe).encode())
@@ -211,6 +213,7 @@ class Run:
         return info
 
     def save_info(self, info: Mapping[str, Any]) -> None:
+        """Write run.json."""
         text = json.dumps({"format": FORMAT, **info}, indent=2, ensure_ascii=False)
         write_file(self.info_path, text.encode())
 
@@ -242,6 +245,7 @@ class Run:
         return found if known else None
 
     def save_finding(self, name: str, found: Mapping[str, Any]) -> None:
+        """Write a measurement of these weights, which `finding` reads."""
         text = json.dumps({"weights": self.fingerprint(), **found}, indent=1)
         write_file(self.folder / f"{name}.json", text.encode())
 
@@ -257,13 +261,16 @@ class Run:
         )
 
     def has_tokenizers(self) -> bool:
+        """Whether the vocabulary has been learned."""
         names = {path.name for path in self.folder.glob("*tokenizer.json")}
         return "tokenizer.json" in names or len(names) == 2
 
     def tokenizers(self) -> Tokenizers:
+        """The tokenizers of source and target; the same one twice, where there is one."""
         return Tokenizers.load(self.folder)
 
     def save_tokenizers(self, tokenizers: Tokenizers) -> None:
+        """Write one tokenizer.json, or one for each side."""
         if tokenizers.source is tokenizers.target:
             write_file(self.folder / "tokenizer.json", tokenizers.source.to_json().encode())
             return
@@ -303,6 +310,7 @@ class Run:
         return "stopped before its first checkpoint"
 
     def checkpoint_path(self, step: int) -> Path:
+        """The file of the checkpoint of a step."""
         return self.training / f"step-{step:08d}.safetensors"
 
     @contextmanager
@@ -361,6 +369,7 @@ class Run:
                 shutil.rmtree(scratch, ignore_errors=True)
 
     def require_space(self, num_bytes: int) -> None:
+        """Raise a RunError if the disk has no room for this many bytes."""
         free = shutil.disk_usage(self.folder).free
         if free < num_bytes:
             raise RunError(

@@ -5,7 +5,9 @@ searches of scikit-learn work with these as with its own estimators.
 """
 
 import inspect
+import shutil
 import tempfile
+import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -81,9 +83,8 @@ class Estimator:
 
         folder: Path | str | None = self.out
         if folder is None:
-            # Kept as long as the estimator, or a copy of it in this process.
-            self._temporary = tempfile.TemporaryDirectory(prefix="regard-")
-            folder = Path(self._temporary.name, "run")
+            folder = Path(tempfile.mkdtemp(prefix="regard-"))
+            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         self.run_ = train(
             out=folder,
             settings=self.settings,
@@ -104,8 +105,8 @@ class Estimator:
         return hasattr(self, "run_")
 
     def __getstate__(self) -> dict[str, Any]:
-        """A copy in another process reads the run folder; one that is temporary ends with ours."""
-        return {**vars(self), "_loaded": None, "_temporary": None}
+        """A copy loads the run again; it has no run any more when a temporary folder has ended."""
+        return {**vars(self), "_loaded": None}
 
 
 class ClassifierEstimator(Estimator):
@@ -135,9 +136,10 @@ class ClassifierEstimator(Estimator):
     Examples
     --------
     >>> import regard
-    >>> texts, labels = ["so good", "so bad"] * 40, ["pos", "neg"] * 40
+    >>> texts = [f"film {n} is {word}" for n in range(40) for word in ("good", "bad")]
+    >>> labels = ["pos", "neg"] * 40
     >>> classifier = regard.ClassifierEstimator(settings={"train.steps": 2})
-    >>> classifier.fit(texts, labels).predict_proba(["so good"]).shape
+    >>> classifier.fit(texts, labels).predict_proba(["a good film"]).shape
     (1, 2)
     """
 

@@ -74,6 +74,8 @@ class NotebookBar:
                 scores = [f"loss {event.loss:.3f}", *format_scores(event.scores, self.metrics)]
                 best = " · best so far" * event.best
                 self.lines.append(f"update {event.step:,}: {', '.join(scores)}{best}")
+            case events.Phase():
+                self.lines.append(f"{event.text} …")
             case events.Note():
                 self.lines.append(("warning: " if event.warning else "") + event.text)
             case events.Estimate():

@@ -1,5 +1,7 @@
 """Trains from Python: from examples, files or a recipe, with the choices of the command line."""
 
+import signal
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,8 +34,8 @@ def train(
     Give data, whose sizes are then chosen as `regard train` chooses them, or a recipe. The same
     call resumes a run that was stopped; if the run is finished, it is returned at once.
 
-    Ctrl-C, or a notebook's stop button, saves the run and raises KeyboardInterrupt; the same call
-    resumes there.
+    Ctrl-C, or a notebook's stop button, saves the run and raises KeyboardInterrupt; SIGTERM saves
+    it and ends the program. The same call resumes there.
 
     Parameters
     ----------
@@ -113,6 +115,8 @@ def train(
             if on_event is not None:
                 on_event(event)
             if isinstance(event, Interrupted):
+                if event.signal != signal.SIGINT:
+                    sys.exit(128 + event.signal)  # as that signal would have ended the program
                 raise KeyboardInterrupt(
                     f"stopped after update {event.step:,}, and saved; the same call resumes there"
                 )

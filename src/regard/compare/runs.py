@@ -39,8 +39,38 @@ def compare(
     sentence: str | None = None,
     reporter: Reporter = SILENT,
 ) -> Compared:
-    """Compare translators on a test set or, without files, on what all of them held out. The others
-    are compared with the first. `sentence` is looked at; "" takes one of the test, None none.
+    """Compare translators on the same sentences.
+
+    Parameters
+    ----------
+    folders
+        Two run folders or more; the others are compared with the first.
+    source, reference
+        Files of sentences and their translations. Without them, the runs are compared on sentences
+        that all of them held out.
+    beam_size
+        Hypotheses kept at each step; by default, as each recipe says.
+    bootstrap
+        Resamples for the intervals and the tests.
+    sentence
+        A sentence whose alignment by each run is shown; "" takes one of the test, None none.
+    reporter
+        Where progress is reported.
+
+    Returns
+    -------
+    Compared
+        The scores of each run with tests of their differences, and the view of each run.
+
+    Raises
+    ------
+    RequestError
+        A run is named twice, or there are no sentences that all of them held out.
+
+    Examples
+    --------
+    >>> import regard
+    >>> found = regard.compare_runs(["runs/a", "runs/b"])  # doctest: +SKIP
     """
     runs = open_runs([Path(folder) for folder in folders])
     test = common_test_set(list(runs.values()), source, reference)

@@ -56,8 +56,30 @@ class FilterReport:
 
 @dataclass(slots=True)
 class PairFilter:
-    """Decides which pairs to keep. Lengths are in pieces, END included, so no row of a batch is
-    longer than `max_length`.
+    """Decides which pairs to keep, and counts the others by reason.
+
+    Lengths are in pieces, END included, so no row of a batch is longer than `max_length`.
+
+    Attributes
+    ----------
+    max_length : int
+        Longer pairs are dropped.
+    max_ratio : float
+        Pairs are dropped whose sides differ more in length.
+    total : int
+        The pairs that were looked at.
+
+    Examples
+    --------
+    >>> from regard import PairFilter
+    >>> from regard.data.corpus import Pair
+    >>> pairs = PairFilter(max_length=100, max_ratio=4.0)
+    >>> pairs.keeps(Pair("le chat", "the cat", "a:1"), 3, 3)
+    True
+    >>> pairs.keeps(Pair("", "the cat", "a:2"), 1, 3)
+    False
+    >>> pairs.report().lines()
+    ['1 of 2 pairs kept', 'dropped: 1 empty source (a:2)']
     """
 
     max_length: int
@@ -67,16 +89,33 @@ class PairFilter:
     _counts: dict[str, int] = field(default_factory=dict)
 
     def too_long_to_encode(self, pair: Pair) -> bool:
+        """Whether a pair is so long that its pieces need not be counted."""
         longest = max(len(pair.source), len(pair.target))
         return longest > self.max_length * CHARACTERS_PER_PIECE
 
     def keeps(self, pair: Pair, source_length: int, target_length: int) -> bool:
+        """Decide on a pair.
+
+        Parameters
+        ----------
+        pair
+            The pair, which knows where it was read.
+        source_length, target_length
+            Its lengths in pieces, END included.
+
+        Returns
+        -------
+        bool
+            Whether to keep it.
+        """
         return self._count(pair, self._reason(source_length, target_length))
 
     def drop_too_long(self, pair: Pair) -> None:
+        """Count a pair that was too long to encode."""
         self._count(pair, "too long")
 
     def report(self) -> FilterReport:
+        """How many pairs were kept, and why the others were not."""
         dropped = tuple(
             Dropped(reason, count, tuple(self._places[reason]))
             for reason, count in sorted(self._counts.items(), key=lambda entry: -entry[1])

@@ -12,7 +12,44 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Search:
-    """How to look for an output. A beam, unless a temperature asks for sampling."""
+    """How to look for a translation: with a beam, unless a temperature asks for sampling.
+
+    Attributes
+    ----------
+    beam_size : int
+        Hypotheses kept at each step; 1 is greedy search.
+    n_best : int
+        Translations of each text.
+    length_penalty : float
+        0 prefers short outputs; 1 compares the mean over tokens.
+    max_length_ratio : float
+        An output may be this many times as long as its source.
+    min_length : int
+        The fewest pieces of an output.
+    no_repeat_ngram : int
+        Do not repeat any sequence of this many pieces; 0 allows it.
+    temperature : float or None
+        Draw at random: below 1 is more cautious, above 1 more varied.
+    top_k : int
+        With a temperature: draw from the k likeliest pieces.
+    top_p : float
+        With a temperature: draw from the likeliest pieces of this total probability.
+    seed : int
+        With a temperature: the same seed draws the same text.
+
+    Raises
+    ------
+    RequestError
+        A value is outside its bounds.
+
+    Examples
+    --------
+    >>> import regard
+    >>> search = regard.Search(beam_size=5, n_best=3)
+    >>> found = regard.load("runs/demo").translations(["Jane visite l'Afrique."], search)
+    >>> len(found[0])
+    3
+    """
 
     beam_size: int = 5
     n_best: int = 1

@@ -66,11 +66,40 @@ def corpus_scores(
     seed: int = 12345,
     language: str | None = None,
 ) -> list[Score]:
-    """The scores named in `metrics`, in that order, equal to sacreBLEU's.
+    """Score translations against references, exactly as sacreBLEU does.
 
-    `bootstrap` resamples give intervals (1,000 is usual, 0 gives none). The `language` of the
-    references decides how words are found. TER needs about a minute for a thousand lines of
-    60 words: leave it out where that is too long.
+    Parameters
+    ----------
+    hypotheses
+        Translations.
+    references
+        What they should have been, one for each.
+    metrics
+        Which scores, in that order. TER needs about a minute for a thousand lines of 60 words:
+        leave it out where that is too long.
+    bootstrap
+        Resamples for the intervals: 1,000 is usual, 0 gives none.
+    seed
+        The same seed gives the same intervals.
+    language
+        The code of the references' language, which decides how words are found.
+
+    Returns
+    -------
+    list of Score
+        Each with its value, interval and signature.
+
+    Raises
+    ------
+    DataError
+        There are not as many references as translations, or none.
+
+    Examples
+    --------
+    >>> import regard
+    >>> chrf, exact = regard.corpus_scores(["the cat"], ["the cat"], metrics=["chrF", "exact"])
+    >>> exact.value
+    100.0
     """
     check_lines(hypotheses, references)
     return [

@@ -79,6 +79,7 @@ class Attender:
 
     @classmethod
     def of(cls, run: Run, use: Use, device: str) -> Self:
+        """The attender of a run whose model uses texts in this way."""
         model = load_model(run).to(choose_device(device))
         return cls(model, run.tokenizers().source, use, run.folder)
 

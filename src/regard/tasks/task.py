@@ -117,6 +117,7 @@ class ScoreLine:
     signature: str = ""
 
     def interval(self) -> str:
+        """The 95 % interval, as it is printed; "" without one."""
         return "" if self.low is None else f"[{self.low:.2f}, {self.high:.2f}]"
 
 
@@ -238,8 +239,16 @@ def no_evaluation(run: Run, test: Test) -> Evaluation:
 
 @dataclass(frozen=True)
 class Task:
-    """Functions take the task's own recipe. Only the first five are needed; see
-    docs/write-a-task.md.
+    """A task: a recipe schema, and functions that take recipes of it.
+
+    Only the first five are needed. docs/write-a-task.md builds one; `regard.tasks.add` makes it
+    known.
+
+    Examples
+    --------
+    >>> from regard import tasks
+    >>> tasks.get("translation").recipe.__name__
+    'TranslationRecipe'
     """
 
     name: str

@@ -58,7 +58,22 @@ SMALLEST_VOCABULARY = 300
 
 
 class Tokenizer:
-    """Encodes and decodes text. It is made by `train`, `from_json` or `load`."""
+    """Cuts text into pieces and turns these into ids, and back.
+
+    It is made by `train`, `from_json` or `load`.
+
+    Examples
+    --------
+    >>> from regard import Tokenizer
+    >>> tokenizer = Tokenizer.train(["the cat sat on the mat"] * 20, vocabulary_size=300)
+    >>> tokenizer.decode(tokenizer.encode("the cat"))
+    'the cat'
+    >>> tokenizer
+    Tokenizer(282 pieces)
+    """
+
+    def __repr__(self) -> str:
+        return f"Tokenizer({len(self):,} pieces)"
 
     def __init__(self, document: dict[str, Any]) -> None:
         self._json = json.dumps(document, ensure_ascii=False)
@@ -85,9 +100,31 @@ class Tokenizer:
         lowercase: bool = False,
         verbatim: bool = False,
     ) -> Self:
-        """Learn at most `vocabulary_size` pieces, or fewer if the texts do not have that many.
+        """Learn the pieces of a language from texts.
 
-        A verbatim tokenizer keeps lines and spaces as they are, for running text.
+        Parameters
+        ----------
+        texts
+            Texts to learn from.
+        kind
+            What a piece is: "bpe" and "unigram" cut words, "word" and "character" do not.
+        vocabulary_size
+            The most pieces; fewer are learned if the texts do not have that many.
+        lowercase
+            Whether capitals are read as small letters.
+        verbatim
+            Whether lines and spaces are kept as they are, for running text.
+
+        Returns
+        -------
+        Tokenizer
+
+        Raises
+        ------
+        RecipeError
+            There is no such kind, or the size is out of range.
+        DataError
+            The texts are empty.
         """
         if kind not in get_args(Kind):
             choices = ", ".join(get_args(Kind))
@@ -127,6 +164,7 @@ class Tokenizer:
 
     @classmethod
     def load(cls, path: Path) -> Self:
+        """Read the tokenizer.json of a run folder."""
         try:
             with path.open("rb") as file:
                 content = file.read(LARGEST_JSON + 1)
@@ -140,10 +178,12 @@ class Tokenizer:
             raise refusal(str(path), "not valid UTF-8") from None
 
     def to_json(self) -> str:
+        """The tokenizer as JSON, which `from_json` reads."""
         return self._json
 
     @property
     def fingerprint(self) -> str:
+        """A hash of everything in it."""
         return hashlib.sha256(self._json.encode()).hexdigest()
 
     @property
@@ -153,6 +193,7 @@ class Tokenizer:
 
     @property
     def vocabulary_size(self) -> int:
+        """The number of pieces."""
         return len(self._pieces)
 
     def __len__(self) -> int:
@@ -177,9 +218,11 @@ class Tokenizer:
         return "\n" in self.decode(self.encode("a\nb"))
 
     def encode(self, text: str) -> list[int]:
+        """The ids of a text, without special ones."""
         return self.encode_batch([text])[0]
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of each text, in order; quicker than one after the other."""
         mended = [scalar_values(text) for text in texts]
         encodings = self._library.encode_batch_fast(mended, add_special_tokens=False)
         rows = [encoding.ids for encoding in encodings]
@@ -191,6 +234,7 @@ class Tokenizer:
         return [[unknown if index in special else index for index in row] for row in rows]
 
     def decode(self, ids: Sequence[int]) -> str:
+        """The text of ids."""
         return self.decode_batch([ids])[0]
 
     def decode_batch(self, batch: Sequence[Sequence[int]]) -> list[str]:

@@ -27,9 +27,39 @@ def head_importance(
     curve: bool = False,
     reporter: Reporter = SILENT,
 ) -> Importance:
-    """Measure what the model loses without each of its heads, on validation sentences. The result
-    is saved in the run as heads.json, and read from there the next time. With `curve`, heads are
-    also removed one after the other, the least important first.
+    """Measure what a translator loses without each of its attention heads.
+
+    The result is saved in the run as heads.json, and read from there the next time.
+
+    Parameters
+    ----------
+    run
+        A run, or its folder.
+    sentences
+        Validation sentences to measure on.
+    how
+        "zero" makes a head contribute nothing, "mean" always its mean.
+    curve
+        Whether heads are also removed one after the other, the least important first.
+    reporter
+        Where progress is reported.
+
+    Returns
+    -------
+    Importance
+        The loss in BLEU and in log-probability, for each head.
+
+    Raises
+    ------
+    RequestError
+        The model has no attention.
+
+    Examples
+    --------
+    >>> import regard
+    >>> found = regard.head_importance("runs/demo", sentences=4)
+    >>> found.sentences
+    4
     """
     run = run if isinstance(run, Run) else Run.open(run)
     kept = run.finding("heads")
@@ -90,7 +120,38 @@ def prune(
     sentences: int = 100,
     reporter: Reporter = SILENT,
 ) -> Run:
-    """Write a smaller run without the least important heads; `keep` is like 50% or 12."""
+    """Write a smaller run without the attention heads that matter least.
+
+    Parameters
+    ----------
+    run
+        The folder of a Transformer that translates.
+    out
+        The folder of the smaller run, which must not be there yet.
+    keep
+        How many heads to keep, like "50%" or "12".
+    sentences
+        Validation sentences that the importance of heads is measured on.
+    reporter
+        Where progress is reported.
+
+    Returns
+    -------
+    Run
+        The smaller run.
+
+    Raises
+    ------
+    RequestError
+        The model has no heads to remove, or `keep` is not a number of heads.
+    RunError
+        The folder is not empty.
+
+    Examples
+    --------
+    >>> import regard
+    >>> smaller = regard.prune("runs/demo", "runs/smaller", "50%")  # doctest: +SKIP
+    """
     old, new = Run.open(run), Run(Path(out))
     recipe, tokenizers = recipe_of(old), old.tokenizers()
     if recipe.model.kind != "transformer":

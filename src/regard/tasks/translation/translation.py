@@ -37,6 +37,7 @@ class Translation:
 
     @classmethod
     def of(cls, hypothesis: Hypothesis, tokenizer: Tokenizer) -> Self:
+        """What a search has found, as text."""
         return cls(
             text=tokenizer.decode(hypothesis.tokens),
             score=hypothesis.score,
