@@ -57,7 +57,7 @@ def attention_matters(
 
 def check_test(source: Path | None, reference: Path | None) -> None:
     """Refuse wrong test files before hours of training."""
-    from regard.data.corpus import check_files
+    from regard.data.pair_files import check_files
     from regard.errors import RequestError
 
     if (source is None) != (reference is None):
