@@ -29,7 +29,7 @@ ORDER = [
     *("machine", "datasets", "data"),
     *("decode", "objectives", "models", "recipe_names", "recipe_format", "recipe_errors"),
     *("recipe", "recipe_settings", "recipe_catalogue", "run", "weights", "evaluate", "inspect"),
-    *("engines", "planning"),
+    *("engines", "planning", "checks"),
     *("training", "tasks.", "start", "compare", "studio", "serve", "cli", "api", "__main__"),
 ]
 # Rooms that are handed models, and may only name their types.
@@ -170,6 +170,7 @@ TASK_NAMES = {"translation", "language-model", "masked-language-model", "classif
 OTHER_MEANINGS = {
     ("data/corpus.py", "translation"): "a key of Hugging Face's JSON lines",
     ("data/pair_columns.py", "translation"): "the name of a column",
+    ("checks/characters.py", "translation"): "the name of a column",
     ("serve/page/translate.js", "translation"): "an element of the page",
 }
 

@@ -32,6 +32,7 @@ WITHOUT_TORCH = (
 COMMANDS = {
     "Train": {
         "demo": "Train, score and show the built-in French–English translator.",
+        "check": "Check data before it is trained on, and show the sizes chosen for it.",
         "train": "Train a model from your data or from a recipe, or resume a run.",
         "distill": "Train a smaller or faster student on a run's translations.",
         "experiment": "Train several models under the same conditions and compare them.",

@@ -49,6 +49,7 @@ def train(
     out: Path | None = None,
     preset: Literal["standard", "fast"] | None = None,
     processes: int | None = None,
+    anyway: bool = False,
     settings: Annotated[tuple[str, ...], Parameter(name="--set")] = (),
 ) -> None:
     """Train a model from your data or from a recipe, or resume a run.
@@ -71,12 +72,14 @@ def train(
         With --pairs: standard, or fast, which translates faster with one decoder layer.
     processes
         Processes on this machine that share each update; by default, as many as pay off.
+    anyway
+        Train even if the check of the data finds what cannot be meant; see `regard check --help`.
     settings
         A setting of the recipe, like train.steps=2000. Repeat it for more settings.
     """
+    from regard.cli.check import check_first
     from regard.cli.display import say, show_training
     from regard.start import DataOptions
-    from regard.training.run import training_run
 
     if from_run is not None:
         settings = (*settings, f"train.from_run={from_run}")
@@ -87,6 +90,9 @@ def train(
     start = choose(recipe, vars(given) if given else {}, options)
     for reason in start.reasons:
         say(f"  {reason}")
+    check_first(start.recipe, start.out, anyway)
+    from regard.training.run import training_run  # loads PyTorch
+
     show_training(training_run(start.recipe, start.out), start.out)
 
 

@@ -12,6 +12,7 @@ from regard.data.labelled import Labelled, read_texts, text_remarks
 from regard.evaluate.metrics import ACCURACY, CALIBRATION_ERROR, MACRO_F1, TEMPERATURE
 from regard.run import Run
 from regard.tasks import label_sizes, labels
+from regard.tasks.checking import labelled_report
 from regard.tasks.inputs import items_of, same_length, summary, texts_of
 from regard.tasks.task import Evaluation, Section, Task, Test, TextQuestion
 
@@ -250,6 +251,7 @@ TASK = Task(
         "regard evaluate {run} --data test.tsv",
     ),
     suggest=partial(label_sizes.suggest, UNITS, ClassificationRecipe),
+    check=labelled_report,
     planning=label_sizes.planning(UNITS),
     look=look,
     attend=labels.attend,

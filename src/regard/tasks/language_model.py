@@ -19,6 +19,7 @@ from regard.planning.task_planning import TaskPlanning
 from regard.recipe import Recipe, parse_section
 from regard.run import Run
 from regard.tasks import running_text
+from regard.tasks.checking import text_report
 from regard.tasks.measuring import assumed_sizes, text_facts
 from regard.tasks.running_text import Windows, require, streams
 from regard.tasks.sections import (
@@ -235,6 +236,7 @@ TASK = Task(
     describe=describe,
     commands=commands,
     suggest=suggest,
+    check=text_report,
     planning=TaskPlanning(
         facts=text_facts(
             running_text.measured, partial(running_text.learned_tokenizers, True), assumed_sizes

@@ -17,6 +17,7 @@ from regard.planning.task_planning import TaskPlanning
 from regard.recipe import Recipe, parse_section
 from regard.run import Run
 from regard.tasks import running_text
+from regard.tasks.checking import text_report
 from regard.tasks.language_model import text_evaluation
 from regard.tasks.measuring import assumed_sizes, text_facts
 from regard.tasks.running_text import Windows, require, streams
@@ -277,6 +278,7 @@ TASK = Task(
         "regard evaluate {run} --data test.txt",
     ),
     suggest=suggest,
+    check=text_report,
     planning=TaskPlanning(
         facts=text_facts(
             running_text.measured, partial(running_text.learned_tokenizers, False), assumed_sizes

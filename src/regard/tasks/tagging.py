@@ -14,6 +14,7 @@ from regard.errors import RequestError, shown
 from regard.evaluate.metrics import ACCURACY, SPAN_F1
 from regard.run import Run
 from regard.tasks import label_sizes, labels
+from regard.tasks.checking import tagged_report
 from regard.tasks.inputs import items_of, same_length, summary
 from regard.tasks.task import Evaluation, Section, Task, Test, TextQuestion
 
@@ -286,6 +287,7 @@ TASK = Task(
     describe=partial(labels.described, "A tagger of words", ("sentence", "tags", "true tags")),
     commands=lambda recipe: ('regard tag {run} "…"', "regard evaluate {run} --data test.conllu"),
     suggest=partial(label_sizes.suggest, UNITS, TaggingRecipe),
+    check=tagged_report,
     planning=label_sizes.planning(UNITS),
     look=look,
     attend=labels.attend,

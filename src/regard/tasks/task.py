@@ -6,6 +6,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from regard.checks.report import Report
 from regard.errors import RecipeError, RequestError, RunError
 from regard.evaluate.metrics import Metric
 from regard.planning.task_planning import TaskPlanning
@@ -278,6 +279,8 @@ class Task:
     # the files and the name of the task; then to whole recipes.
     data_section: Callable[[DataFlags], tuple[Section, str]] | None = None
     suggest: Callable[[Section, Mapping[str, Any], str], Suggestion] = no_suggestion
+    # Looks at the data of a [data] section; None where there is nothing to look at.
+    check: Callable[[Any], Report | None] = lambda data: None
     fine_tuning: FineTuning = FineTuning()
     planning: TaskPlanning | None = None
     # Looking inside: an answer for the studio's text view, attention maps, vectors of texts.

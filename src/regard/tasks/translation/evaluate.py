@@ -13,6 +13,7 @@ from regard.evaluate.scores import corpus_scores
 from regard.reporter import SILENT, Reporter
 from regard.run import Run
 from regard.tasks.task import Evaluation, ScoreLine, SearchOptions, Test
+from regard.tasks.translation.check import check_test
 from regard.tasks.translation.translator import Translator
 
 SENTENCES_AT_ONCE = 1000
@@ -61,6 +62,7 @@ def test_pairs(run: Run, test: Test) -> tuple[list[str], list[str], str]:
     recipe = run.recipe_for("translation")
     if len(test.files) == 2:
         pairs = list(read_pairs(list(test.files)))
+        check_test(run, pairs, test.files, test.reporter)
         return [p.source for p in pairs], [p.target for p in pairs], str(test.files[0])
     builtin = recipe.data.builtin
     if not test.files and builtin:

@@ -4,6 +4,7 @@ from collections.abc import Generator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from regard.checks.report import Report
 from regard.data.corpus import languages_in_header
 from regard.data.pair_files import language_codes
 from regard.errors import RequestError
@@ -21,7 +22,7 @@ from regard.tasks.task import (
     Test,
 )
 from regard.tasks.translation.planning import PLANNING
-from regard.tasks.translation.recipe import TranslationRecipe
+from regard.tasks.translation.recipe import PairSection, TranslationRecipe
 
 if TYPE_CHECKING:
     from torch import nn
@@ -112,6 +113,12 @@ def suggest(data: Section, model: Mapping[str, Any], preset: str) -> Suggestion:
     return suggest(data, model, preset)
 
 
+def check(data: PairSection) -> Report | None:
+    from regard.tasks.translation.check import report
+
+    return report(data)
+
+
 def attend(folder: Path, text: str, output: str | None) -> "tuple[Translator, Maps]":
     """The attention behind a translation: the model's own, unless another is given."""
     translator = load(folder, "cpu")
@@ -153,6 +160,7 @@ TASK = Task(
     after_training=after_training,
     data_section=data_section,
     suggest=suggest,
+    check=check,
     # A translator must also learn other words, not only what to do with them.
     fine_tuning=FineTuning(rate=0.125, shorter=2),
     planning=PLANNING,

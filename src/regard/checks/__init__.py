@@ -1,0 +1,1 @@
+"""Looks at data before it is trained on: each finding says what is wrong, where, and what to do."""
