@@ -1,7 +1,7 @@
 """Chooses the recipe and the folder of a training: from a recipe file, or from data."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +46,9 @@ def from_data(flag: str, data: DataFlags, options: DataOptions) -> Start:
     entry = task_for(flag, options.task or override({}, settings).get("task"))
     asked = {"preset": options.preset, "languages": " ".join(data.languages or ())}
     refuse_unused(entry, asked)
+    columns = dict(override({"data": {}}, settings)["data"]).get("columns")
+    if isinstance(columns, list):
+        data = replace(data, columns=tuple(columns))
     section, name = section_of(entry, data)
     out = options.out or Path("runs", name)
     if (out / "recipe.toml").exists():

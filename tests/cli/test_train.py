@@ -1,6 +1,7 @@
 """What the command line asks for: which task, which kind of model, and sizes that fit it."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -134,3 +135,14 @@ def test_flags_of_pairs_are_refused_elsewhere() -> None:
             FILES["translation"],
             DataOptions(preset="fast", settings=("model.kind=recurrent",)),
         )
+
+
+def test_languages_are_those_of_the_columns_that_are_read() -> None:
+    rows = "".join(f"cat {n},Katze {n}\n" for n in range(40))
+    Path("t.csv").write_text("English,Deutsch\n" + rows, encoding="utf-8")
+    for columns, codes in (("", "en-de"), ("[2, 1]", "de-en"), ('["deutsch", "english"]', "de-en")):
+        settings = (f"data.columns={columns}",) if columns else ()
+        start = choose(None, {"pairs": (Path("t.csv"),)}, DataOptions(settings=settings))
+        data: Any = start.recipe
+        assert start.out.name == codes
+        assert data.data.codes() == tuple(codes.split("-"))

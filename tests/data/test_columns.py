@@ -44,6 +44,7 @@ def write(tmp_path: Path) -> Writer:
     [
         ("en", "en"),
         ("English", "en"),
+        ("Français", "fr"),
         ("PT-br", "PT-br"),
         (" de ", "de"),
         ("yes", ""),

@@ -18,7 +18,7 @@ from regard.data.columns import (
 from regard.data.samples import ENOUGH_ROWS, Column, Sample, sampled
 from regard.data.tables import TableLayout
 from regard.errors import DataError
-from regard.text.languages import NAMES, base_code
+from regard.text.languages import NAMES, OWN_NAMES, base_code
 
 SIDES = ("source", "target")
 PAIR_NAMES = (
@@ -28,7 +28,7 @@ PAIR_NAMES = (
 # A column with fewer values than this, each of them often, holds no sentences.
 MOST_LABELS = 20
 
-_CODES = {name.lower(): code for code, name in NAMES.items()}
+_CODES = {name.lower(): code for code, name in NAMES.items()} | OWN_NAMES
 
 
 def language_of(name: str) -> str:

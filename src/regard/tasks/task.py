@@ -35,6 +35,7 @@ class DataFlags:
     valid: tuple[Path, ...] = ()
     languages: tuple[str, str] | None = None
     folder: Path | None = None  # where relative names start, if not where we are
+    columns: tuple[str | int, ...] = ()  # of tables, as a setting names them
 
     def files(self) -> Section:
         names = {"train": list(map(str, self.train)), "valid": list(map(str, self.valid))}

@@ -28,6 +28,35 @@ for _entry in _TABLE.replace("\n", "|").strip("|").split("|"):
     _code, _, _name = _entry.partition(" ")
     NAMES[_code] = _name
 
+# What languages call themselves, as the columns of tables may be called.
+OWN_NAMES = {
+    "العربية": "ar",
+    "čeština": "cs",
+    "dansk": "da",
+    "deutsch": "de",
+    "ελληνικά": "el",
+    "español": "es",
+    "suomi": "fi",
+    "français": "fr",
+    "עברית": "he",
+    "हिन्दी": "hi",
+    "magyar": "hu",
+    "italiano": "it",
+    "日本語": "ja",
+    "한국어": "ko",
+    "nederlands": "nl",
+    "norsk": "no",
+    "polski": "pl",
+    "português": "pt",
+    "română": "ro",
+    "русский": "ru",
+    "svenska": "sv",
+    "türkçe": "tr",
+    "українська": "uk",
+    "tiếng việt": "vi",
+    "中文": "zh",
+}
+
 # Languages that are written without spaces between sentences.
 UNSPACED = frozenset({"zh", "ja", "yue", "th", "lo", "km", "my"})
 

@@ -101,7 +101,10 @@ def after_training(
 
 
 def data_section(flags: DataFlags) -> tuple[Section, str]:
-    codes = flags.languages or language_codes(flags.train) or languages_in_header(flags.train)
+    codes = flags.languages or language_codes(flags.train)
+    if codes is None:
+        paths = [Path(flags.folder or ".", path) for path in flags.train]
+        codes = languages_in_header(paths, flags.columns)
     if codes is None:
         return flags.files(), "translator"
     return {**flags.files(), "languages": list(codes)}, "-".join(codes)
