@@ -5,6 +5,7 @@ RegardError
 ├── DataError      a file of training or input text
 ├── RunError       a run folder: missing, damaged or made for something else
 └── RequestError   a request that cannot be answered as asked
+    └── UsageError     options of a command that are wrong or do not go together
 """
 
 import reprlib
@@ -38,6 +39,10 @@ class RunError(RegardError):
 
 class RequestError(RegardError):
     """A request asks for something that cannot be given."""
+
+
+class UsageError(RequestError):
+    """A command was called with options that are wrong or do not go together."""
 
 
 def shown(value: object) -> str:

@@ -277,6 +277,10 @@ class Run:
         for name, tokenizer in tokenizers._asdict().items():
             write_file(self.folder / f"{name}.tokenizer.json", tokenizer.to_json().encode())
 
+    def require_weights(self) -> None:
+        if not self.model_path.exists():
+            raise RunError(f"{self.folder}: no trained weights yet; `regard train` writes them")
+
     def labels(self) -> list[str]:
         """The labels of a classifier or tagger, in the order of its outputs."""
         try:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from regard import tasks
-from regard.errors import RecipeError, RunError
+from regard.errors import RecipeError, RunError, UsageError
 from regard.recipe import Recipe, check_settings, override, parse, parse_section, read
 from regard.run import Run
 from regard.tasks.sections import FilesSection
@@ -65,7 +65,7 @@ def task_for(flag: str, asked: str | None) -> tasks.Entry:
         return fitting[0]
     found = next((entry for entry in fitting if entry.name == asked), None)
     if found is None:
-        raise RecipeError(f"--task {asked}: does not fit the data, which is for {fitting[0].name}")
+        raise UsageError(f"--task {asked}: does not fit the data, which is for {fitting[0].name}")
     return found
 
 
@@ -73,7 +73,7 @@ def refuse_unused(entry: tasks.Entry, options: Mapping[str, str | None]) -> None
     for name, value in options.items():
         if value and name not in entry.options:
             flag = next(each.flag for each in tasks.TASKS.values() if name in each.options)
-            raise RecipeError(
+            raise UsageError(
                 f"--{name} {value}: belongs to --{flag}; leave it out for {entry.name}"
             )
 
@@ -93,7 +93,7 @@ def check(task: str, data: dict[str, Any], out: Path, options: DataOptions) -> N
         section.check_files()
     if from_run := asked.get("train", {}).get("from_run"):
         if options.preset:
-            raise RecipeError(
+            raise UsageError(
                 f"--preset {options.preset}: --from takes the run's own shape; leave one out"
             )
         Run.open(from_run).recipe()

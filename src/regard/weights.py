@@ -148,8 +148,7 @@ def saved_sizes(run: Run, metadata: Mapping[str, str]) -> Sizes:
 def load_model(run: Run) -> nn.Module:
     """The model of a run with its best weights, ready to answer."""
     path = run.model_path
-    if not path.exists():
-        raise RunError(f"{run.folder}: no trained weights yet; `regard train` writes them")
+    run.require_weights()
     recipe, sizes = run.recipe(), saved_sizes(run, files.read_metadata(path))
     try:
         tensors = kept(without_memory(recipe, sizes)).values()

@@ -142,11 +142,11 @@ def test_a_command_that_needs_torch_says_so_where_it_is_not_installed(tmp_path: 
 
 
 def test_another_package_that_is_missing_is_not_taken_for_torch(
-    monkeypatch: pytest.MonkeyPatch,
+    run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     with pytest.raises(ModuleNotFoundError, match="uvicorn"):
-        main(["studio", "run"])
+        main(["studio", str(run)])
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -160,6 +160,9 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["trian"], 'Did you mean "train"?'),
         (["train", "--pears", "x"], "Did you mean --pairs?"),
         (["translate"], "regard translate --help"),
+        (["train"], "give either a recipe file or --pairs"),
+        (["train", "--text", "a.txt", "--preset", "fast"], "--preset fast: belongs to --pairs"),
+        (["train", "x.toml", "--task", "tagging"], "--task and --preset belong to data"),
         (["translate", "run", "--beam-size", "many"], "beam-size"),
     ],
 )
@@ -180,7 +183,6 @@ def test_failures_exit_1_with_one_sentence(
     bad.write_bytes((files / "train.fr").read_bytes().replace(b"cinq", b"c\xffnq", 1))
     english = str(files / "train.en")
     for arguments, part in (
-        (["train"], "give either a recipe file or --pairs"),
         (["train", str(tmp_path / "no.toml")], "no such recipe"),
         (["train", "--pairs", english], "one file of plain text holds no pairs"),
         (["train", "--pairs", english, str(short)], "400"),
@@ -286,7 +288,7 @@ def test_prefix_sampling_and_wrong_search(run: Path, capsys: pytest.CaptureFixtu
     assert outputs[0] == outputs[1]
     assert outputs[0].count("\n") == 3
     code, sentence = failing(["translate", str(run), "one", "--top-k", "3"], capsys)
-    assert (code, "need a temperature" in sentence) == (1, True)
+    assert (code, "need a temperature" in sentence) == (2, True)
 
 
 def test_evaluate_scores_with_signatures(
@@ -333,7 +335,7 @@ def test_attend_prints_and_draws(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     picture = tmp_path / "alignment.png"
-    main(["attend", str(run), "one two three", "--png", str(picture)])
+    main(["attend", str(run), "one two three", "--picture", str(picture)])
     printed = capsys.readouterr().out
     assert "un deux trois" in printed
     assert any(shade in printed for shade in "░▒▓█")

@@ -68,10 +68,10 @@ def runs(files: Path) -> list[str]:
     ]
 
 
-def failing(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+def failing(arguments: list[str], capsys: pytest.CaptureFixture[str], code: int = 1) -> str:
     with pytest.raises(SystemExit) as error:
         main(arguments)
-    assert error.value.code == 1
+    assert error.value.code == code
     line = capsys.readouterr().err.strip().splitlines()[-1]
     assert line.startswith("regard: error: ")
     return line
@@ -81,7 +81,7 @@ def test_runs_of_any_kind_are_compared(
     runs: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     html, figure = tmp_path / "page.html", tmp_path / "curve.svg"
-    drawn = ["--html", str(html), "--figure", str(figure), "--sentence", "one two"]
+    drawn = ["--html", str(html), "--picture", str(figure), "--sentence", "one two"]
     main(["compare", *runs, "--bootstrap", "20", "--json", *drawn])
     facts = json.loads(capsys.readouterr().out)
     assert [run["name"] for run in facts["runs"]] == ["fixed", "attending", "transformer"]
@@ -114,10 +114,10 @@ def test_what_cannot_be_compared_is_said_in_a_sentence(
     assert "named twice" in said
     said = failing(["compare", *runs, "--source", str(files / "valid.en")], capsys)
     assert "--source and --reference" in said
-    said = failing(["compare", *runs, "--figure", "x.gif"], capsys)
+    said = failing(["compare", *runs, "--picture", "x.gif"], capsys, code=2)
     assert ".png, .svg or .pdf" in said
-    said = failing(["compare", *runs, "--bootstrap", "0"], capsys)
-    assert "at least 2" in said
+    said = failing(["compare", *runs, "--bootstrap", "0"], capsys, code=2)
+    assert "--bootstrap. Must be >= 2" in said
     other = untrained(
         tmp_path / "other", recipe_of(files, RECURRENT, valid=["train.en", "train.fr"])
     )
@@ -147,7 +147,7 @@ def test_an_experiment_goes_on_and_writes_its_page(
         *("model.decoder_layers=1", "train.steps=1", "train.eval_sentences=1"),
         *("train.processes=1", "train.threads=1", "decode.max_length_ratio=0.2"),
     ]
-    command = ["experiment", "attention-matters", "--out", str(out), "--data", "multi30k"]
+    command = ["experiment", "attention-matters", "--out", str(out), "--corpus", "multi30k"]
     command += [word for setting in settings for word in ("--set", setting)]
     main(command)
     capsys.readouterr()

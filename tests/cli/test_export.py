@@ -53,7 +53,7 @@ def test_a_plain_ctranslate2_reads_the_folder(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "new" / "folder"
-    main(["export", str(run), "--to", "ctranslate2", str(out)])
+    main(["export", str(run), "--to", "ctranslate2", "--out", str(out)])
     captured = capsys.readouterr()
     assert captured.out == ""
     assert str(out) in captured.err
@@ -87,16 +87,17 @@ def test_nothing_is_overwritten(
     for path in (full / "mine", file):
         path.write_text("mine")
     for out in (full, file):
-        line = failing(["export", str(run), "--to", "ctranslate2", str(out)], capsys)
+        line = failing(["export", str(run), "--to", "ctranslate2", "--out", str(out)], capsys)
         assert line.startswith(f"regard: error: {out}: ")
     assert [path.name for path in full.iterdir()] == ["mine"]
     assert file.read_text() == "mine"
-    main(["export", str(run), "--to", "ctranslate2", str(empty)])
+    main(["export", str(run), "--to", "ctranslate2", "--out", str(empty)])
     assert (empty / "model.bin").exists()
     assert not list(tmp_path.glob(".writing-*"))
     capsys.readouterr()
     line = failing(
-        ["export", str(tmp_path / "no"), "--to", "ctranslate2", str(tmp_path / "out")], capsys
+        ["export", str(tmp_path / "no"), "--to", "ctranslate2", "--out", str(tmp_path / "out")],
+        capsys,
     )
     assert "no such run folder" in line
 

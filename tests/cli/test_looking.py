@@ -79,10 +79,10 @@ def said(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     return capsys.readouterr().out
 
 
-def failing(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+def failing(arguments: list[str], capsys: pytest.CaptureFixture[str], code: int = 1) -> str:
     with pytest.raises(SystemExit) as error:
         main(arguments)
-    assert error.value.code == 1
+    assert error.value.code == code
     return capsys.readouterr().err
 
 
@@ -143,19 +143,19 @@ def test_attend_writes_every_kind_of_file(
 
 
 @pytest.mark.parametrize(
-    ("flags", "sentence"),
+    ("flags", "code", "sentence"),
     [
-        (["--layer", "2"], "no such head"),
-        (["--layer", "0", "--head", "5"], "no such head"),
-        (["--head", "1"], "say of which layer"),
-        (["--png", "x.gif"], "end the name in .png"),
-        (["--csv", "/nowhere/x.csv"], "cannot be written"),
+        (["--layer", "2"], 1, "no such head"),
+        (["--layer", "0", "--head", "5"], 1, "no such head"),
+        (["--head", "1"], 2, "say of which layer"),
+        (["--picture", "x.gif"], 2, "end the name in .png"),
+        (["--csv", "/nowhere/x.csv"], 1, "cannot be written"),
     ],
 )
 def test_attend_refuses_in_one_sentence(
-    run: Path, flags: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+    run: Path, flags: list[str], code: int, sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert sentence in failing(["attend", str(run), TEXT, *flags], capsys)
+    assert sentence in failing(["attend", str(run), TEXT, *flags], capsys, code)
 
 
 def test_a_found_alignment_is_named_and_used(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -250,14 +250,24 @@ def test_heads_are_measured_once_and_removed(
 
 
 @pytest.mark.parametrize(
-    ("keep", "sentence"),
-    [("half", "write 50% or 12"), ("5", "keep from 6"), ("13", "keep from 6"), ("nan%", "write")],
+    ("keep", "code", "sentence"),
+    [
+        ("half", 2, "like 50% or 12"),
+        ("nan%", 2, "like 50% or 12"),
+        ("5", 1, "keep from 6"),
+        ("13", 1, "keep from 6"),
+    ],
 )
 def test_prune_refuses_in_one_sentence(
-    run: Path, tmp_path: Path, keep: str, sentence: str, capsys: pytest.CaptureFixture[str]
+    run: Path,
+    tmp_path: Path,
+    keep: str,
+    code: int,
+    sentence: str,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     command = ["prune", str(run), "--keep", keep, "--out", str(tmp_path / "new")]
-    assert sentence in failing(command, capsys)
+    assert sentence in failing(command, capsys, code)
     assert not (tmp_path / "new").exists()
 
 
@@ -283,8 +293,8 @@ def test_positions_are_shown_and_drawn(
     assert b"<svg" in picture.read_bytes()
     found = json.loads(said(["inspect", "positions", str(run), "--length", "8", "--json"], capsys))
     assert (len(found["table"]), len(found["table"][0]), len(found["dots"])) == (8, 16, 8)
-    failed = failing(["inspect", "positions", str(run), "--length", "0"], capsys)
-    assert "from 1 to 2000" in failed
+    failed = failing(["inspect", "positions", str(run), "--length", "0"], capsys, code=2)
+    assert "--length. Must be >= 1" in failed
 
 
 def test_a_model_without_attention_has_nothing_to_show(

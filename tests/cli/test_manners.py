@@ -62,14 +62,14 @@ def test_closed_standard_input_is_empty(run: Path) -> None:
 
 
 def test_nothing_to_embed_writes_no_file(run: Path, tmp_path: Path) -> None:
-    done = in_shell(f"embed {run} --out {tmp_path}/v.npy < /dev/null")
+    done = in_shell(f"embed {run} --output {tmp_path}/v.npy < /dev/null")
     assert done.returncode == 1
     assert done.stderr.startswith("regard: error: no text was given, so nothing is written to")
     assert not list(tmp_path.iterdir())
 
 
 def test_an_object_is_not_streamed(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    said = failing(["generate", str(run), "one", "--json", "--stream"], capsys)
+    said = failing(["generate", str(run), "one", "--json", "--stream"], capsys, code=2)
     assert said == "regard: error: --json is one object at the end; leave --stream out"
 
 
@@ -118,9 +118,9 @@ def test_what_cannot_be_written_is_named(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "none" / "vectors.npy"
-    sentence = failing(["embed", str(run), "one", "--out", str(out)], capsys)
-    assert sentence.startswith(f"regard: error: {out}: cannot be written (No such file")
-    main(["embed", str(run), "one", "--out", str(tmp_path / "vectors.npy")])
+    sentence = failing(["embed", str(run), "one", "--output", str(out)], capsys)
+    assert sentence.startswith(f"regard: error: {out}: cannot be written (no folder")
+    main(["embed", str(run), "one", "--output", str(tmp_path / "vectors.npy")])
     assert [path.name for path in tmp_path.iterdir()] == ["vectors.npy"]
 
 
@@ -164,7 +164,7 @@ def test_a_task_that_is_tested_without_files_searches_for_nothing(
         (["--beam-size", "3"], "--beam-size: for translators only; leave it out"),
         (["--data", "a.txt"], "runs of task language-model take no files; leave --data out"),
     ):
-        assert said in failing(["evaluate", str(run), *flags], capsys)
+        assert said in failing(["evaluate", str(run), *flags], capsys, code=2)
 
 
 def test_a_missing_tokenizer_is_called_by_its_name(

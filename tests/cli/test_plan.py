@@ -134,7 +134,7 @@ def test_an_unknown_device_is_one_sentence(
 ) -> None:
     with pytest.raises(SystemExit) as stop:
         main(["plan", str(recipe), "--device", "abacus"])
-    assert stop.value.code == 1
+    assert stop.value.code == 2
     said = capsys.readouterr().err.strip()
     assert said.startswith('regard: error: --device "abacus": not known')
     assert len(said.splitlines()) == 1

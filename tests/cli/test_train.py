@@ -7,7 +7,7 @@ import pytest
 
 from regard.cli import main
 from regard.cli.train import choose
-from regard.errors import RecipeError, RunError
+from regard.errors import RecipeError, RunError, UsageError
 from regard.recipe import Recipe
 from regard.run import Run
 from regard.start import DataOptions, Start
@@ -125,9 +125,9 @@ def test_positions_follow_the_longest_text() -> None:
 
 def test_flags_of_pairs_are_refused_elsewhere() -> None:
     flags = {"text": (Path("a.txt"),), "languages": ("en", "de")}
-    with pytest.raises(RecipeError, match="--languages en de: belongs to --pairs"):
+    with pytest.raises(UsageError, match="--languages en de: belongs to --pairs"):
         choose(None, flags, DataOptions())
-    with pytest.raises(RecipeError, match="--preset fast: belongs to --pairs"):
+    with pytest.raises(UsageError, match="--preset fast: belongs to --pairs"):
         choose(None, FILES["tagging"], DataOptions(preset="fast"))
     with pytest.raises(RecipeError, match="--preset fast: is for Transformers"):
         choose(

@@ -476,14 +476,30 @@ def test_commands_say_what_they_cannot_do(
             str(run),
             "--to",
             "huggingface",
+            "--out",
             out,
         ): 'Marian has no model.normalisation = "rms"',
-        ("export", str(run), "--to", "huggingface", out, "--int8"): "--int8 is for ctranslate2",
-        ("export", str(run), "--to", "huggingface", str(run)): "is there already and not empty",
+        (
+            "export",
+            str(run),
+            "--to",
+            "huggingface",
+            "--out",
+            out,
+            "--int8",
+        ): "--int8 is for ctranslate2",
+        (
+            "export",
+            str(run),
+            "--to",
+            "huggingface",
+            "--out",
+            str(run),
+        ): "is there already and not empty",
         ("import", str(tmp_path / "no"), "--out", out): "no such folder",
     }.items():
         with pytest.raises(SystemExit) as stop:
             main(arguments)
-        assert stop.value.code == 1
+        assert stop.value.code == (2 if "--int8" in arguments else 1)
         assert complaint in capsys.readouterr().err
     assert not Path(out).exists()

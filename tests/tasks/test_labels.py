@@ -337,7 +337,7 @@ def test_the_commands(
     for more, complaint in {
         ("--beam-size", "3"): "--beam-size: for translators only",
         ("--int8",): "--int8: for translators only",
-        ("--bootstrap", "-1"): "--bootstrap -1: a number of resamples",
+        ("--bootstrap", "-1"): "--bootstrap. Must be >= 0",
     }.items():
         with pytest.raises(SystemExit):
             main(["evaluate", run, "--data", data, *more])
@@ -352,7 +352,7 @@ def test_the_commands(
     lines = (tmp_path / "tags.txt").read_text().split("\n\n")[0].splitlines()
     words = [line.split("\t")[0] for line in lines]
     assert lines == [f"{w.word}\t{w.label}" for w in Tagger.load(runs["tagging"]).tag([words])[0]]
-    answer("embed", run, "a film", "a book", "--out", str(tmp_path / "v.npy"))
+    answer("embed", run, "a film", "a book", "--output", str(tmp_path / "v.npy"))
     assert np.load(tmp_path / "v.npy", allow_pickle=False).shape == (2, 16)
     assert "labels" in answer("show", run)
     with pytest.raises(SystemExit):

@@ -3,25 +3,28 @@
 import os
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from importlib.metadata import version
 
-from cyclopts import App, CycloptsError, Group, Parameter
+from cyclopts import App, CycloptsError, Group, Parameter, UnknownOptionError
 
+from regard.cli.old_names import OLD_NAMES, renamed
+from regard.cli.options import shown_default
+from regard.cli.streams import as_utf8, forget_output, prepare_streams
 from regard.cli.unfinished import say_unfinished
-from regard.errors import RegardError
+from regard.errors import RegardError, UsageError
 
 app = App(
     name="regard",
     help=(
         "Train translators and other sequence models on your own data, look inside them, and put "
         "them to work.\n\n"
-        "`regard COMMAND --help` explains a command. With --debug, an error shows where it came "
+        "`regard help COMMAND` explains a command. With --debug, an error shows where it came "
         "from."
     ),
     help_format="plaintext",  # Markdown takes a while to load; see `prepare_help`
     version=lambda: version("regard"),
-    default_parameter=Parameter(negative=(), show_default=False),
+    version_flags=("--version", "-V"),
+    default_parameter=Parameter(negative=(), show_default=shown_default),
     suppress_keyboard_interrupt=False,  # `main` says that it was interrupted
 )
 WITHOUT_TORCH = (
@@ -65,6 +68,7 @@ COMMANDS = {
     },
     "This machine": {
         "doctor": "Show what this machine can do, and what regard uses of it.",
+        "completion": "Let the Tab key complete commands and options in your shell.",
     },
 }
 INSIDE = {
@@ -77,6 +81,8 @@ INSIDE = {
         "attention-matters": "Train without attention, with it, and a Transformer; compare them.",
     },
 }
+# Commands that take settings of a recipe with --set.
+WITH_SETTINGS = ("train", "distill", "experiment", "plan")
 
 
 def place_of(command: str) -> str:
@@ -113,10 +119,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     # Threads that spin while they wait for each other make training several times slower as soon as
     # another program takes a core. A short spin costs nothing on a quiet machine; read by libgomp.
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")
-    open_what_is_closed()
-    words = list(sys.argv[1:] if arguments is None else arguments)
+    prepare_streams()
+    words = as_utf8(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words
-    words = [word for word in words if word != "--debug"]
+    words = with_names_of_today([word for word in words if word != "--debug"])
     try:
         prepare_help(words)
         command, bound, _ = app.parse_args(words, exit_on_error=False, print_error=False)
@@ -125,7 +131,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         command(*bound.args, **bound.kwargs)
         sys.stdout.flush()
     except CycloptsError as error:
-        fail(2, f"{' '.join(str(error).split())} See `regard {command_of(words)}--help`.", debug)
+        fail(2, explained(error, words), debug)
+    except UsageError as error:
+        fail(2, str(error), debug)
     except RegardError as error:
         fail(1, str(error), debug)
     except ModuleNotFoundError as error:
@@ -144,6 +152,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
         fail(1, f"{where}: {error.strerror or error}; put that right and try again", debug)
 
 
+def with_names_of_today(words: list[str]) -> list[str]:
+    """`regard help X` is `regard X --help`, and options may have the names of earlier versions."""
+    if words[:1] == ["help"]:
+        words = [*words[1:], "--help"]
+    if words and words[0] in OLD_NAMES:
+        words = renamed(words, OLD_NAMES[words[0]])
+    return words
+
+
 def prepare_help(words: Sequence[str]) -> None:
     """Let the page of a command show all of its docstring, not only the sentence in the list."""
     if not {"--help", "-h"} & set(words):
@@ -157,20 +174,16 @@ def prepare_help(words: Sequence[str]) -> None:
         command.help, command.help_format = None, "markdown"
 
 
-def open_what_is_closed() -> None:
-    """A program may be started without standard input, output or errors."""
-    if sys.stdin is None:
-        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115
-    if sys.stdout is None:
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
-    if sys.stderr is None:
-        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+def explained(error: CycloptsError, words: Sequence[str]) -> str:
+    """What is wrong with the command line, and where to read on."""
+    if isinstance(error, UnknownOptionError) and words[0] in WITH_SETTINGS:
+        from regard.cli.settings import setting_meant
 
-
-def forget_output() -> None:
-    """What could not be written is not tried again when Python ends."""
-    with suppress(OSError):  # where it is no file
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        typed = error.token.keyword or error.token.value
+        if sentence := setting_meant(typed, words):
+            return sentence
+    command = f"{words[0]} " if words and words[0] in app else ""
+    return f"{' '.join(str(error).split())} See `regard {command}--help`."
 
 
 def fail(code: int, sentence: str, debug: bool) -> None:
@@ -178,7 +191,3 @@ def fail(code: int, sentence: str, debug: bool) -> None:
         raise
     print(f"regard: error: {sentence}", file=sys.stderr)
     sys.exit(code)
-
-
-def command_of(words: Sequence[str]) -> str:
-    return f"{words[0]} " if words and words[0] in app else ""

@@ -1,10 +1,16 @@
 """regard attend: what attends to what in a translation, or in a text that a model reads."""
 
-from dataclasses import dataclass
+import json
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from regard.cli.checks import check_outputs, check_picture, open_run
+from regard.cli.display import results
+from regard.cli.options import EXPLAINED, AsJson, Device
 
 if TYPE_CHECKING:
     from regard.inspect.alignments import Aligners
@@ -16,16 +22,16 @@ if TYPE_CHECKING:
 
 @dataclass
 class MapFlags:
-    """Which map to show. By default it is the one that aligns words best.
+    """Which map to show. Without these options, it is the one that aligns words best.
 
     Parameters
     ----------
     part
         cross: output to source; encoder: source to source; decoder: output to output so far.
     layer
-        A layer, counted from 0; by default, the mean of all layers.
+        A layer, counted from 0.
     head
-        A head, counted from 0; by default, the mean of all heads.
+        A head of this layer, counted from 0.
     pieces
         Give each piece a row and a column, not each word.
     read
@@ -35,12 +41,21 @@ class MapFlags:
         rows that sum to 1.
     """
 
-    part: Literal["cross", "encoder", "decoder"] | None = None
-    layer: int | None = None
-    head: int | None = None
+    part: Annotated[
+        Literal["cross", "encoder", "decoder"] | None,
+        EXPLAINED,
+        Parameter(show_default="cross where there is one"),
+    ] = None
+    layer: Annotated[
+        int | None,
+        Parameter(validator=Number(gte=0), show_default="the mean of all layers"),
+    ] = None
+    head: Annotated[
+        int | None, Parameter(validator=Number(gte=0), show_default="the mean of all heads")
+    ] = None
     pieces: bool = False
     read: bool = False
-    measure: Literal["weights", "norm"] = "weights"
+    measure: Annotated[Literal["weights", "norm"], EXPLAINED] = "weights"
 
 
 @dataclass
@@ -49,20 +64,22 @@ class FileFlags:
 
     Parameters
     ----------
+    picture
+        Draw the map to this file: .png, .svg or .pdf. Repeat it for more files.
     html
         Write a page with all layers and heads to this file; it needs no network.
-    svg
-        Draw the map to this file.
-    png
-        Write the map to this file as a picture.
     csv
         Write the numbers of the map to this file.
     """
 
+    picture: tuple[Path, ...] = ()
     html: Path | None = None
-    svg: Path | None = None
-    png: Path | None = None
     csv: Path | None = None
+
+    def check(self) -> None:
+        for picture in self.picture:
+            check_picture(picture)
+        check_outputs(self.html, self.csv)
 
 
 def attend(
@@ -70,9 +87,11 @@ def attend(
     text: str,
     /,
     *,
-    output: str | None = None,
+    translation: str | None = None,
     which: Annotated[MapFlags | None, Parameter(name="*")] = None,
     files: Annotated[FileFlags | None, Parameter(name="*")] = None,
+    as_json: AsJson = False,
+    device: Device = "auto",
 ) -> None:
     """Show what attends to what in a translation or in a text.
 
@@ -84,29 +103,45 @@ def attend(
         A run folder.
     text
         A sentence to translate, or to read.
-    output
-        A translation to look at instead of the model's own.
+    translation
+        A translation to look at; without it, the model's own.
+    as_json
+        Print one JSON object: the words or pieces of rows and columns, and the map's numbers.
     """
-    from rich.console import Console
-
     from regard import tasks
-    from regard.errors import RequestError
-    from regard.inspect.figures import terminal_matrix
-    from regard.run import Run
+    from regard.errors import RequestError, UsageError
 
     if not text.strip():
-        raise RequestError("the text is empty; give a sentence to look at")
-    look = tasks.get(Run.open(run).task_name()).attend
+        raise UsageError("the text is empty; give a sentence to look at")
+    files = files or FileFlags()
+    files.check()
+    if which and which.head is not None and which.layer is None:
+        raise UsageError(f"--head {which.head}: say of which layer, with --layer")
+    look = tasks.get(open_run(run).task_name()).attend
     if look is None:
         raise RequestError(f"{run}: runs of this task have no attention to show")
-    looking, maps = look(run, text, output)
+    looking, maps = look(run, text, translation, device)
     if not any(map(len, (maps.encoder, maps.decoder, maps.cross))):
         raise RequestError(f"{run}: this model has no attention to look at; train one that has")
     chosen = which or MapFlags()
     name, matrix = chosen_map(looking, maps, chosen)
+    if as_json:
+        results(json.dumps({"map": name, **asdict(matrix)}, ensure_ascii=False))
+    else:
+        show(name, matrix, " ".join(maps.labels.target_words) if len(maps.cross) else "")
+    shown = first_head(looking, maps, chosen)
+    write_files(files, matrix, maps, shown, chosen.measure)
+
+
+def show(name: str, matrix: "Matrix", words: str) -> None:
+    """The map in the terminal, under the translation that it belongs to."""
+    from rich.console import Console
+
+    from regard.inspect.figures import terminal_matrix
+
     console = Console(highlight=False)
-    if len(maps.cross):
-        console.print(" ".join(maps.labels.target_words), markup=False, soft_wrap=True)
+    if words:
+        console.print(words, markup=False, soft_wrap=True)
     console.print(f"{name}\n", style="dim", markup=False)
     console.print(
         terminal_matrix(matrix.columns, matrix.rows, matrix.weights),
@@ -114,15 +149,12 @@ def attend(
         overflow="ignore",
         crop=False,
     )
-    shown = first_head(looking, maps, chosen)
-    write_files(files or FileFlags(), matrix, maps, shown, chosen.measure)
 
 
 def chosen_map(
     looking: "Translator | Attender", maps: "Maps", which: MapFlags
 ) -> tuple[str, "Matrix"]:
     """The map with what it is called."""
-    from regard.errors import RequestError
     from regard.inspect.heads.heads import choose_heads
 
     aligners = aligners_of(looking)
@@ -140,8 +172,6 @@ def chosen_map(
             name = f"{best.name()}, which aligns best ({best})"
     elif head is None:
         name = f"the mean of {part}" + ("" if layer is None else f".{layer}")
-    elif layer is None:
-        raise RequestError(f"--head {head}: say of which layer, with --layer")
     else:
         name = f"{part}.{layer}.{head}"
     if which.measure == "norm":
@@ -175,15 +205,9 @@ def write_files(
     from regard.inspect.figures import save_csv, save_matrix
     from regard.inspect.page import save_page
 
-    for path, ending in ((files.svg, ".svg"), (files.png, ".png")):
-        if path is not None and path.suffix != ending:
-            raise RequestError(
-                f"{path}: --{ending[1:]} writes such a file; end the name in {ending}"
-            )
     try:
-        for picture in (files.svg, files.png):
-            if picture is not None:
-                save_matrix(matrix, picture)
+        for picture in files.picture:
+            save_matrix(matrix, picture)
         if files.csv is not None:
             save_csv(matrix, files.csv)
         if files.html is not None:

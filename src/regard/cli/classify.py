@@ -3,9 +3,8 @@
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
 
-from cyclopts import Parameter
+from regard.cli.options import AsJson, Device
 
 TEXTS_AT_ONCE = 256
 
@@ -15,8 +14,8 @@ def classify(
     texts: tuple[str, ...] = (),
     /,
     *,
-    as_json: Annotated[bool, Parameter(name="--json")] = False,
-    device: str = "auto",
+    as_json: AsJson = False,
+    device: Device = "auto",
 ) -> None:
     """Label texts with a classifier.
 
@@ -30,11 +29,12 @@ def classify(
         Texts to label; without any, the lines of standard input.
     as_json
         Print one JSON object per line: text, label, and the probability of each label.
-    device
-        cpu, cuda, mps or auto.
     """
+    from regard.cli.checks import open_run
     from regard.cli.display import results
     from regard.cli.translate import chunks, lines
+
+    open_run(run, "classify")
     from regard.tasks.classification import Classifier
 
     classifier = Classifier.load(run, device)

@@ -5,20 +5,24 @@ from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from regard.cli.options import AsJson, BeamSize, Device, Reference, Source
 
 
 def compare(
     runs: Annotated[tuple[Path, ...], Parameter(consume_multiple=True)],
     /,
     *,
-    source: Path | None = None,
-    reference: Path | None = None,
-    beam_size: int | None = None,
-    bootstrap: int = 1000,
-    figure: Path | None = None,
+    source: Source = None,
+    reference: Reference = None,
+    beam_size: BeamSize = None,
+    bootstrap: Annotated[int, Parameter(validator=Number(gte=2))] = 1000,
+    picture: Path | None = None,
     html: Path | None = None,
     sentence: str | None = None,
-    as_json: Annotated[bool, Parameter(name="--json")] = False,
+    as_json: AsJson = False,
+    device: Device = "auto",
 ) -> None:
     """Compare translators on the same sentences.
 
@@ -30,15 +34,9 @@ def compare(
     ----------
     runs
         Run folders.
-    source
-        Sentences to translate, one per line; .gz works, too.
-    reference
-        Their translations, line by line.
-    beam_size
-        Hypotheses kept at each step; by default, as each run's recipe says.
     bootstrap
         Resamples for intervals and the paired bootstrap; shuffles are ten times as many.
-    figure
+    picture
         Draw the scores by length to this file: .png, .svg or .pdf.
     html
         Write a page with everything to this file; it needs no other file.
@@ -47,16 +45,18 @@ def compare(
     as_json
         Print one JSON object with all figures.
     """
-    from regard.cli.checks import check_picture
+    from regard.cli.checks import check_inputs, check_outputs, check_picture, open_run
     from regard.cli.display import SCREEN, results
+
+    check_picture(picture)
+    check_outputs(html)
+    check_inputs(source, reference)
+    for run in runs:
+        open_run(run, "compare")
     from regard.compare import measure, table
     from regard.compare import runs as compared
     from regard.compare.figure import save_by_length
-    from regard.errors import RequestError
 
-    check_picture(figure)
-    if bootstrap < 2:
-        raise RequestError(f"--bootstrap {bootstrap}: give at least 2 resamples, 1000 is usual")
     found = compared.compare(
         runs,
         source,
@@ -64,11 +64,12 @@ def compare(
         beam_size=beam_size,
         bootstrap=bootstrap,
         sentence=(sentence or "") if html else None,
+        device=device,
         reporter=SCREEN,
     )
     comparison = found.comparison
-    if figure is not None:
-        save_by_length(comparison, figure)
+    if picture is not None:
+        save_by_length(comparison, picture)
     if html is not None:
         from regard.compare.page import page
         from regard.files import write_file

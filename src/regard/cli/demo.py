@@ -36,7 +36,7 @@ def demo(*, out: Path = Path("runs/demo")) -> None:
         f"regard studio {out} --open",
         f'regard translate {out} "Marie a visité le Portugal en mai 1992."',
         f'regard translate {out} --n-best 3 "Est-ce que Jane habite à Paris ?"',
-        f'regard attend {out} "{SENTENCE}" --png alignment.png',
+        f'regard attend {out} "{SENTENCE}" --picture alignment.png',
         f"regard show {out}",
         "regard train --pairs train.en train.de --out runs/en-de",
     ):

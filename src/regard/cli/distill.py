@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from regard.cli.options import AT_LEAST_1, EXPLAINED, Settings
+
 if TYPE_CHECKING:
     from regard.tasks.translation.distill import Translated
 
@@ -17,9 +19,15 @@ def distill(
     *,
     out: Path,
     recipe: Path | None = None,
-    preset: Literal["standard", "fast"] | None = None,
-    beam_size: int | None = None,
-    settings: Annotated[tuple[str, ...], Parameter(name="--set")] = (),
+    preset: Annotated[
+        Literal["standard", "fast"] | None, EXPLAINED, Parameter(show_default="fast")
+    ] = None,
+    beam_size: Annotated[
+        int | None,
+        AT_LEAST_1,
+        Parameter(show_default="the teacher's setting"),
+    ] = None,
+    settings: Settings = (),
 ) -> None:
     """Train a smaller or faster student on a run's translations.
 
@@ -37,19 +45,21 @@ def distill(
     preset
         Without a recipe: fast is the teacher's size with one decoder layer, standard its shape.
     beam_size
-        Hypotheses that the teacher keeps at each step; by default, as its recipe says.
+        Hypotheses that the teacher keeps at each step.
     settings
         A setting of the student's recipe, like train.steps=2000. Repeat it for more settings.
     """
+    from regard.cli.checks import check_room_for, open_run
     from regard.cli.display import say, show_training
-    from regard.errors import RecipeError
+    from regard.errors import UsageError
     from regard.recipe import read
     from regard.run import Run
     from regard.tasks.translation.distill import Pairs, distillation, student_recipe
 
     if recipe is not None and preset is not None:
-        raise RecipeError("--preset: give it, or a --recipe, which says the student's shape")
-    teacher = Run.open(run)
+        raise UsageError("--preset: give it, or a --recipe, which says the student's shape")
+    check_room_for(out)
+    teacher = open_run(run, "distill")
     own: Any = read(recipe) if recipe is not None else None
     student = student_recipe(teacher, out, own, preset or "fast", settings)
     if not Pairs(Run(out)).train.exists():

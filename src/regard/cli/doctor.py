@@ -6,9 +6,8 @@ import platform
 import shutil
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
-from typing import Annotated
 
-from cyclopts import Parameter
+from regard.cli.options import AsJson
 
 # Less of these is worth a word: bytes of memory and of disk, and cores that other programs take.
 LITTLE_MEMORY, LITTLE_DISK, BUSY = 2e9, 2e9, 0.3
@@ -63,7 +62,7 @@ class Check:
         return "note" if self.advice else "ok"
 
 
-def doctor(*, as_json: Annotated[bool, Parameter(name="--json")] = False) -> None:
+def doctor(*, as_json: AsJson = False) -> None:
     """Show what this machine can do, and what regard uses of it.
 
     Parameters

@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from regard.cli.options import Device
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -15,10 +17,10 @@ def embed(
     /,
     *,
     backward: Path | None = None,
-    out: Path | None = None,
+    output: Path | None = None,
     tokens: bool = False,
     normalise: bool = False,
-    device: str = "auto",
+    device: Device = "auto",
 ) -> None:
     """Turn texts into vectors, with a run of any task.
 
@@ -33,25 +35,29 @@ def embed(
     backward
         For a recurrent language model: a run that reads backwards, so that a vector depends on
         both sides of a token.
-    out
+    output
         Write the vectors to this .npy file, one row per text.
     tokens
         Print a vector for each token instead of their mean.
     normalise
         Scale every vector to length 1.
-    device
-        cpu, cuda, mps or auto.
     """
-    import numpy as np
-
+    from regard.cli.checks import check_outputs, open_run
     from regard.cli.display import results, say
     from regard.cli.translate import chunks, lines
-    from regard.errors import RequestError
+    from regard.errors import RequestError, UsageError
     from regard.files import replacing
+
+    if output is not None and (tokens or output.suffix != ".npy"):
+        raise UsageError(f"--output {output}: takes a name that ends in .npy, and no --tokens")
+    check_outputs(output)
+    for folder in (run, backward):
+        if folder is not None:
+            open_run(folder)
+    import numpy as np
+
     from regard.tasks.embedder import ROWS_AT_ONCE, Embedder
 
-    if out is not None and (tokens or out.suffix != ".npy"):
-        raise RequestError(f"--out {out}: takes a name that ends in .npy, and no --tokens")
     embedder = Embedder.load(run, device, backward)
     kept = []
     for chunk in chunks(texts or lines(), ROWS_AT_ONCE):
@@ -62,18 +68,18 @@ def embed(
                 results(json.dumps(facts, ensure_ascii=False))
             continue
         vectors = unit(embedder.embed(chunk), normalise)
-        if out is not None:
+        if output is not None:
             kept.append(vectors)
             continue
         for text, vector in zip(chunk, vectors, strict=True):
             results(json.dumps({"text": text, "vector": vector.tolist()}, ensure_ascii=False))
-    if out is not None:
+    if output is not None:
         if not kept:
-            raise RequestError(f"no text was given, so nothing is written to {out}")
+            raise RequestError(f"no text was given, so nothing is written to {output}")
         table = np.concatenate(kept)
-        with replacing(out) as temporary:
+        with replacing(output) as temporary:
             np.save(temporary, table, allow_pickle=False)
-        say(f"Wrote {len(table):,} vectors of {table.shape[1]} numbers to {out}")
+        say(f"Wrote {len(table):,} vectors of {table.shape[1]} numbers to {output}")
 
 
 def unit(vectors: "NDArray[np.float32]", wanted: bool) -> "NDArray[np.float32]":

@@ -3,11 +3,23 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
+from cyclopts.validators import Number
 
 from regard.cli.heads import HeadFlags
+from regard.cli.options import (
+    AsJson,
+    BeamSize,
+    Device,
+    Engine,
+    Int8,
+    LengthPenalty,
+    Reference,
+    Source,
+)
+from regard.errors import UsageError
 
 if TYPE_CHECKING:
     from regard.tasks.task import Evaluation, SearchOptions
@@ -17,18 +29,19 @@ def evaluate(
     run: Path,
     /,
     *,
-    source: Path | None = None,
-    reference: Path | None = None,
+    source: Source = None,
+    reference: Reference = None,
     data: Annotated[tuple[Path, ...], Parameter(consume_multiple=True)] = (),
     picture: Path | None = None,
-    beam_size: int | None = None,
-    length_penalty: float | None = None,
-    bootstrap: int = 1000,
+    beam_size: BeamSize = None,
+    length_penalty: LengthPenalty = None,
+    bootstrap: Annotated[int, Parameter(validator=Number(gte=0))] = 1000,
     output: Path | None = None,
     heads: Annotated[HeadFlags | None, Parameter(name="*")] = None,
-    as_json: Annotated[bool, Parameter(name="--json")] = False,
-    engine: Literal["auto", "torch", "ctranslate2"] = "auto",
-    int8: bool = False,
+    as_json: AsJson = False,
+    device: Device = "auto",
+    engine: Engine = "auto",
+    int8: Int8 = False,
 ) -> None:
     """Score a run on data that it has not seen.
 
@@ -40,40 +53,25 @@ def evaluate(
     ----------
     run
         A run folder.
-    source
-        Sentences to translate, one per line; .gz works, too.
-    reference
-        Their translations, line by line.
     data
         For other runs than translators: labelled texts, tagged sentences or running text.
     picture
-        With --data and labels: draw which labels are confused to this file.
-    beam_size
-        Hypotheses kept at each step; by default, as the recipe says.
-    length_penalty
-        0 prefers short outputs; 1 compares the mean over tokens. By default, as the recipe says.
+        With --data and labels: draw which labels are confused to this file: .png, .svg or .pdf.
     bootstrap
         Resamples for the intervals; 0 leaves them out.
     output
         Write the translations to this file; with --data and labels, the labels that were found.
     as_json
         Print one JSON object with all figures.
-    engine
-        The engine that searches: torch, ctranslate2, or auto, which prefers ctranslate2.
-    int8
-        With ctranslate2: calculate with 8-bit numbers, which is faster and changes some words.
     """
     from regard import tasks
-    from regard.cli.checks import check_picture
+    from regard.cli.checks import check_inputs, check_outputs, check_picture, open_run
     from regard.cli.display import SCREEN
-    from regard.errors import RequestError
-    from regard.run import Run
     from regard.tasks.task import Test
 
-    if bootstrap < 0:
-        raise RequestError(f"--bootstrap {bootstrap}: a number of resamples, or 0 for none")
     check_picture(picture)
-    opened = Run.open(run)
+    check_outputs(output)
+    opened = open_run(run)
     task = tasks.get(opened.task_name())
     given = {
         "--source": source,
@@ -87,24 +85,26 @@ def evaluate(
     searches = task.test_files == "pairs"
     if data:
         if searches:
-            raise RequestError(f"{run}: a translator is tested with --source and --reference")
+            raise UsageError(f"{run}: a translator is tested with --source and --reference")
         if task.test_files != "data":
-            raise RequestError(f"{run}: runs of task {task.name} take no files; leave --data out")
+            raise UsageError(f"{run}: runs of task {task.name} take no files; leave --data out")
         check_unused(given)
         if (picture or output) is not None and not task.gives_labels:
-            raise RequestError(
+            raise UsageError(
                 "--picture and --output are for labels; this run has none, leave them out"
             )
     elif picture is not None:
-        raise RequestError("--picture shows which labels are confused; it goes with --data")
+        raise UsageError("--picture shows which labels are confused; it goes with --data")
     elif task.test_files == "data":
-        raise RequestError(f"{run}: a run of task {task.name}; give its test files with --data")
+        raise UsageError(f"{run}: a run of task {task.name}; give its test files with --data")
     elif not searches:
         check_unused(given)
+    check_inputs(source, reference, *data)
     test = Test(
         files=data or tuple(file for file in (source, reference) if file is not None),
         bootstrap=bootstrap,
         search=options(beam_size, length_penalty, engine, int8, heads) if searches else None,
+        device=device,
         reporter=SCREEN,
     )
     found = task.evaluate(opened, test)
@@ -113,10 +113,8 @@ def evaluate(
 
 
 def check_unused(given: Mapping[str, object]) -> None:
-    from regard.errors import RequestError
-
     if named := [name for name, value in given.items() if value is not None]:
-        raise RequestError(f"{named[0]}: for translators only; leave it out")
+        raise UsageError(f"{named[0]}: for translators only; leave it out")
 
 
 def options(

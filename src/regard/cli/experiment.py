@@ -2,9 +2,9 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from cyclopts import Parameter
+from regard.cli.options import AsJson, Reference, Settings, Source
 
 if TYPE_CHECKING:
     from regard.compare.experiment import Experiment
@@ -16,35 +16,38 @@ RESAMPLES = 1000
 def attention_matters(
     *,
     out: Path,
-    data: str = "phrasebook-long",
-    source: Path | None = None,
-    reference: Path | None = None,
-    settings: Annotated[tuple[str, ...], Parameter(name="--set")] = (),
+    corpus: str = "phrasebook-long",
+    source: Source = None,
+    reference: Reference = None,
+    settings: Settings = (),
+    as_json: AsJson = False,
 ) -> None:
     """Train without attention, with it, and a Transformer; compare them.
 
     The first two models are recurrent. All three see the same batches for the same number of
-    updates. The same command resumes, and does not train a finished run again.
+    updates. The same command resumes, and does not train a finished run again. Without files, they
+    are compared on what all of them held out.
 
     Parameters
     ----------
     out
         A folder for the three runs, index.html, by-length.png, by-length.svg and comparison.json.
-    data
+    corpus
         phrasebook-long, the long sentences of the built-in corpus, or multi30k.
-    source
-        Sentences to compare the runs on, one per line; by default, what all of them held out.
-    reference
-        Their translations, line by line.
     settings
         A setting for all recipes, like train.steps=2000. Repeat it for more settings.
+    as_json
+        Print the figures of comparison.json instead of a table.
     """
+    from regard.cli.checks import check_room_for
     from regard.cli.display import say, show_training
     from regard.compare.experiment import load_experiment
+
+    check_test(source, reference)
+    check_room_for(out)
+    experiment = load_experiment("attention-matters", corpus, settings)
     from regard.training.run import training_run
 
-    experiment = load_experiment("attention-matters", data, settings)
-    check_test(source, reference)
     for name, recipe in experiment.recipes.items():
         folder = out / experiment.folders[name]
         if is_finished(folder, recipe):
@@ -52,16 +55,16 @@ def attention_matters(
             continue
         say(f"\n{name}")
         show_training(training_run(recipe, folder), folder)
-    write_outcome(experiment, out, source, reference)
+    write_outcome(experiment, out, (source, reference), as_json)
 
 
 def check_test(source: Path | None, reference: Path | None) -> None:
     """Refuse wrong test files before hours of training."""
-    from regard.data.pair_files import check_files
-    from regard.errors import RequestError
+    from regard.data.corpus import check_files
+    from regard.errors import UsageError
 
     if (source is None) != (reference is None):
-        raise RequestError("--source and --reference belong together; give both, or neither")
+        raise UsageError("--source and --reference belong together; give both, or neither")
     if source is not None and reference is not None:
         check_files([source, reference])
 
@@ -74,7 +77,7 @@ def is_finished(folder: Path, recipe: "Recipe") -> bool:
 
 
 def write_outcome(
-    experiment: "Experiment", out: Path, source: Path | None, reference: Path | None
+    experiment: "Experiment", out: Path, files: tuple[Path | None, Path | None], as_json: bool
 ) -> None:
     from regard.cli.display import SCREEN, results, say
     from regard.compare import measure, table
@@ -86,9 +89,9 @@ def write_outcome(
     from regard.run import Run
 
     runs = {name: Run.open(out / folder) for name, folder in experiment.folders.items()}
-    test = common_test_set(list(runs.values()), source, reference)
+    test = common_test_set(list(runs.values()), *files)
     say("\nTranslating the test sentences …")
-    found = compare_on(runs, test, experiment.sentence, None, RESAMPLES, SCREEN)
+    found = compare_on(runs, test, experiment.sentence, None, RESAMPLES, "auto", SCREEN)
     comparison = found.comparison
     facts = json.dumps(measure.as_json(comparison), indent=2, ensure_ascii=False)
     text = page(
@@ -103,5 +106,5 @@ def write_outcome(
     write_file(out / "index.html", text.encode())
     for name in ("by-length.png", "by-length.svg"):
         save_by_length(comparison, out / name)
-    results(table.text(comparison, RESAMPLES))
+    results(facts if as_json else table.text(comparison, RESAMPLES))
     say(f"\nThe page: {out / 'index.html'}")

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-from cyclopts import Parameter
+from regard.cli.options import AT_LEAST_1, AsJson, Device
 
 
 def fill(
@@ -13,9 +13,9 @@ def fill(
     texts: tuple[str, ...] = (),
     /,
     *,
-    top: int = 5,
-    as_json: Annotated[bool, Parameter(name="--json")] = False,
-    device: str = "auto",
+    n_best: Annotated[int, AT_LEAST_1] = 5,
+    as_json: AsJson = False,
+    device: Device = "auto",
 ) -> None:
     """Fill in what is masked in a text.
 
@@ -27,29 +27,28 @@ def fill(
         A run folder of a masked language model.
     texts
         Texts to fill in; without any, the lines of standard input.
-    top
+    n_best
         Show this many candidates for each mask.
     as_json
         Print one JSON object per text: the filled text, the candidates and their probabilities.
-    device
-        cpu, cuda, mps or auto.
     """
     from dataclasses import asdict
 
+    from regard.cli.checks import open_run
     from regard.cli.display import results
     from regard.cli.translate import lines
     from regard.errors import RequestError
+
+    open_run(run, "fill")
     from regard.tasks.filler import Filler, ranked
 
-    if top < 1:
-        raise RequestError(f"--top {top}: show at least 1 candidate")
     filler = Filler.load(run, device)
     for number, text in enumerate(texts or lines(), start=1):
         if not texts and not text.strip():
             results("{}" if as_json else "")
             continue
         try:
-            found = filler.fill(text, top)
+            found = filler.fill(text, n_best)
         except RequestError as error:
             raise RequestError(f"text {number}: {error}") from None
         if as_json:

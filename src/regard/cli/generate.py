@@ -6,6 +6,9 @@ from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from regard.cli.options import AT_LEAST_1, AsJson, Device
 
 
 def generate(
@@ -13,14 +16,14 @@ def generate(
     prompt: str = "",
     /,
     *,
-    max_tokens: int = 200,
-    temperature: float = 0.8,
-    top_k: int = 0,
-    top_p: float = 1.0,
-    seed: int = 1,
+    max_tokens: Annotated[int, AT_LEAST_1] = 200,
+    temperature: Annotated[float, Parameter(validator=Number(gte=0, lte=100))] = 0.8,
+    top_k: Annotated[int, Parameter(validator=Number(gte=0))] = 0,
+    top_p: Annotated[float, Parameter(validator=Number(gt=0, lte=1))] = 1.0,
+    seed: Annotated[int, Parameter(validator=Number(gte=0, lt=2**63))] = 1,
     stream: bool = False,
-    as_json: Annotated[bool, Parameter(name="--json")] = False,
-    device: str = "auto",
+    as_json: AsJson = False,
+    device: Device = "auto",
 ) -> None:
     """Continue a text with a language model.
 
@@ -44,19 +47,20 @@ def generate(
         Print the text while it is written, also into a pipe.
     as_json
         Print one JSON object: prompt, text and how it was drawn.
-    device
-        cpu, cuda, mps or auto.
     """
     from dataclasses import asdict
 
+    from regard.cli.checks import open_run
     from regard.cli.display import results
     from regard.cli.translate import whole_lines
-    from regard.errors import RequestError
+    from regard.errors import UsageError
+
+    if as_json and stream:
+        raise UsageError("--json is one object at the end; leave --stream out")
+    open_run(run, "generate")
     from regard.tasks.writer import Writer
     from regard.tasks.writing import Writing
 
-    if as_json and stream:
-        raise RequestError("--json is one object at the end; leave --stream out")
     writing = Writing(max_tokens, temperature, top_k, top_p, seed)
     writer = Writer.load(run, device)
     if not prompt and not sys.stdin.isatty():

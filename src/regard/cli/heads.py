@@ -4,9 +4,9 @@ import json
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING
 
-from cyclopts import Parameter
+from regard.cli.options import AsJson, Device, Heads, HeadsHow, Sentences
 
 if TYPE_CHECKING:
     from regard.tasks.translation.translator import Translator
@@ -23,14 +23,11 @@ class HeadFlags:
         layer. Put commas between several.
     heads_only
         Switch off all other heads in the layers of these heads.
-    heads_how
-        The output of a head that is off: zero; mean, its average over validation sentences;
-        uniform, the mean of everything it may attend to.
     """
 
-    heads_off: str | None = None
-    heads_only: str | None = None
-    heads_how: Literal["zero", "mean", "uniform"] = "zero"
+    heads_off: Heads = None
+    heads_only: Heads = None
+    heads_how: HeadsHow = "zero"
 
 
 def switched(translator: "Translator", flags: HeadFlags | None) -> AbstractContextManager[None]:
@@ -46,11 +43,12 @@ def heads(
     run: Path,
     /,
     *,
-    sentences: int = 100,
-    how: Literal["zero", "mean", "uniform"] = "zero",
+    sentences: Sentences = 100,
+    heads_how: HeadsHow = "zero",
     curve: bool = False,
     picture: Path | None = None,
-    as_json: Annotated[bool, Parameter(name="--json")] = False,
+    as_json: AsJson = False,
+    device: Device = "auto",
 ) -> None:
     """Show what a translator loses without each of its attention heads.
 
@@ -61,10 +59,6 @@ def heads(
     ----------
     run
         A run folder.
-    sentences
-        Measure on this many validation sentences.
-    how
-        The output of a head that is off: zero, its mean, or uniform attention.
     curve
         Also remove heads one after the other, the least important first.
     picture
@@ -72,16 +66,19 @@ def heads(
     as_json
         Print one JSON object with all figures.
     """
+    from regard.cli.checks import check_picture, open_run
+    from regard.cli.display import SCREEN, results
+
+    check_picture(picture)
+    open_run(run, "heads")
     from rich.console import Console
 
-    from regard.cli.checks import check_picture, check_sentences
-    from regard.cli.display import SCREEN, results
     from regard.inspect.heads.importance import save_importance, terminal_importance
     from regard.tasks.translation.heads import head_importance
 
-    check_sentences(sentences)
-    check_picture(picture)
-    found = head_importance(run, sentences=sentences, how=how, curve=curve, reporter=SCREEN)
+    found = head_importance(
+        run, sentences=sentences, how=heads_how, curve=curve, device=device, reporter=SCREEN
+    )
     if as_json:
         results(json.dumps(asdict(found), indent=2))
     else:

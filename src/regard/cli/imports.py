@@ -17,12 +17,17 @@ def import_run(folder: Path, /, *, out: Path) -> None:
     out
         The run folder to write; it must be new or empty.
     """
+    from regard.cli.checks import check_new_folder
     from regard.cli.display import say
-    from regard.engines import huggingface
     from regard.errors import RunError
 
     if not folder.is_dir():
         raise RunError(f"{folder}: no such folder; name one that transformers saved")
+    if not (folder / "config.json").is_file():
+        raise RunError(f"{folder}: has no config.json; name a folder that transformers saved")
+    check_new_folder(out)
+    from regard.engines import huggingface
+
     try:
         recipe = huggingface.import_run(folder, out)
     except OSError as error:

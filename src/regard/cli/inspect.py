@@ -5,6 +5,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from regard.cli.options import AT_LEAST_1, AsJson, Device, Sentences
 
 if TYPE_CHECKING:
     from regard.inspect.gradients import GradientFlow
@@ -14,9 +17,10 @@ def gradients(
     runs: Annotated[tuple[Path, ...], Parameter(consume_multiple=True)],
     /,
     *,
-    sentences: int = 64,
+    sentences: Sentences = 64,
     picture: Path | None = None,
-    as_json: Annotated[bool, Parameter(name="--json")] = False,
+    as_json: AsJson = False,
+    device: Device = "auto",
 ) -> None:
     """Show how far back the losses of a recurrent decoder reach.
 
@@ -28,8 +32,6 @@ def gradients(
     ----------
     runs
         Run folders of recurrent models; each has a curve.
-    sentences
-        Measure on this many validation sentences.
     picture
         Draw the curves to this file: .png, .svg or .pdf.
     as_json
@@ -37,13 +39,19 @@ def gradients(
     """
     from rich.console import Console
 
-    from regard.cli.checks import check_picture, check_sentences
+    from regard.cli.checks import check_picture, open_run
     from regard.cli.display import results
+    from regard.errors import RequestError
     from regard.inspect.curves import save_curves, terminal_curves
+    from regard.run import Run
 
-    check_sentences(sentences)
     check_picture(picture)
-    flows = {str(run): measure(run, sentences) for run in runs}
+    for run in runs:
+        recipe: Any = Run.open(run).recipe()
+        if (kind := recipe.model.kind) != "recurrent":
+            raise RequestError(f"{run}: a {kind} has no recurrent states; name recurrent runs")
+        open_run(run, "inspect gradients")
+    flows = {str(run): measure(run, sentences, device) for run in runs}
     curves = {name: flow.shares() for name, flow in flows.items()}
     labels = ("steps back, T − t", "‖∂loss_T/∂s_t‖, relative to T − t = 0")
     if as_json:
@@ -64,24 +72,21 @@ def figures(flow: "GradientFlow") -> dict[str, list[float]]:
     }
 
 
-def measure(folder: Path, sentences: int) -> "GradientFlow":
+def measure(folder: Path, sentences: int, device: str) -> "GradientFlow":
     from regard.cli.display import progress_bar
-    from regard.errors import RequestError
     from regard.inspect.gradients import GradientFlow, state_gradients
+    from regard.machine.devices import choose_device
     from regard.run import Run
     from regard.tasks.translation.held_out import held_out_batches
-    from regard.tasks.translation.recipe import recipe_of
     from regard.weights import load_model
 
-    run = Run.open(folder)
-    if (kind := recipe_of(run).model.kind) != "recurrent":
-        raise RequestError(f"{folder}: a {kind} has no recurrent states; name recurrent runs")
-    model: Any = load_model(run)
+    run, chosen = Run.open(folder), choose_device(device)
+    model: Any = load_model(run).to(chosen)
     batches = list(held_out_batches(run, sentences))
     flow = GradientFlow()
     with progress_bar(f"measuring {folder}", len(batches)) as bar:
         for batch in batches:
-            for norms in state_gradients(model, batch):
+            for norms in state_gradients(model, batch.to(chosen)):
                 flow.add(norms)
             bar.advance(bar.task_ids[0])
     return flow
@@ -91,8 +96,11 @@ def alignment(
     run: Path,
     /,
     *,
-    sentences: int = 100,
-    as_json: Annotated[bool, Parameter(name="--json")] = False,
+    sentences: Annotated[
+        int, AT_LEAST_1, Parameter(help="Compare on this many validation sentences.")
+    ] = 100,
+    as_json: AsJson = False,
+    device: Device = "auto",
 ) -> None:
     """Find the attention head that aligns words best.
 
@@ -105,19 +113,18 @@ def alignment(
     ----------
     run
         A run folder.
-    sentences
-        Compare on this many validation sentences.
     as_json
         Print one JSON object with all figures.
     """
     from dataclasses import asdict
 
-    from regard.cli.checks import check_sentences
+    from regard.cli.checks import open_run
     from regard.cli.display import SCREEN, results, say
+
+    open_run(run, "inspect alignment")
     from regard.tasks.translation.alignment import rank_aligners
 
-    check_sentences(sentences)
-    found = rank_aligners(run, sentences, SCREEN)
+    found = rank_aligners(run, sentences, device, SCREEN)
     if as_json:
         results(json.dumps(asdict(found), indent=2))
         return
@@ -132,9 +139,10 @@ def positions(
     run: Path,
     /,
     *,
-    length: int = 60,
+    length: Annotated[int, Parameter(validator=Number(gte=1, lte=2000))] = 60,
     picture: Path | None = None,
-    as_json: Annotated[bool, Parameter(name="--json")] = False,
+    as_json: AsJson = False,
+    device: Device = "auto",
 ) -> None:
     """Show how a Transformer encodes positions, and their dot products.
 
@@ -153,18 +161,17 @@ def positions(
 
     from rich.console import Console
 
-    from regard.cli.checks import check_picture
+    from regard.cli.checks import check_picture, open_run
     from regard.cli.display import results
-    from regard.errors import RequestError
+
+    check_picture(picture)
+    opened = open_run(run)
     from regard.inspect.figures import save_positions, terminal_heat
     from regard.inspect.positions import position_table
-    from regard.run import Run
+    from regard.machine.devices import choose_device
     from regard.weights import load_model
 
-    if not 1 <= length <= 2000:
-        raise RequestError(f"--length {length}: choose from 1 to 2000 positions")
-    check_picture(picture)
-    model: Any = load_model(Run.open(run))
+    model: Any = load_model(opened).to(choose_device(device))
     found = position_table(model, length)
     if as_json:
         results(json.dumps(asdict(found)))

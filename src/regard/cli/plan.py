@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from regard.cli.options import AsJson, Settings
+
 if TYPE_CHECKING:
     from regard.planning.fleet import Fleet
     from regard.planning.plan import Plan
@@ -20,9 +22,9 @@ def plan(
     recipe: Path,
     /,
     *,
-    device: str = "",
-    settings: Annotated[tuple[str, ...], Parameter(name="--set")] = (),
-    as_json: Annotated[bool, Parameter(name="--json")] = False,
+    device: Annotated[str, Parameter(show_default="this machine")] = "",
+    settings: Settings = (),
+    as_json: AsJson = False,
 ) -> None:
     """Estimate the memory, speed and time of training a recipe.
 
@@ -34,7 +36,8 @@ def plan(
     recipe
         A recipe file (TOML), the name of one that comes with regard, or a run folder.
     device
-        8xA100, or 2x8xH100 for two machines of eight; by default this machine, measured.
+        The device to train on: A100, 8xA100, or 2x8xH100 for two machines of eight. This machine
+        is measured.
     settings
         A setting of the recipe, like train.batch_tokens=8192. Repeat it for more settings.
     as_json

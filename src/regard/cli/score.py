@@ -3,9 +3,8 @@
 import json
 import math
 from pathlib import Path
-from typing import Annotated
 
-from cyclopts import Parameter
+from regard.cli.options import AsJson, Device
 
 
 def score(
@@ -13,8 +12,8 @@ def score(
     texts: tuple[str, ...] = (),
     /,
     *,
-    as_json: Annotated[bool, Parameter(name="--json")] = False,
-    device: str = "auto",
+    as_json: AsJson = False,
+    device: Device = "auto",
 ) -> None:
     """Show how likely a text is to a language model, token by token.
 
@@ -28,12 +27,13 @@ def score(
         Texts to score; without any, all of standard input as one text.
     as_json
         Print one JSON object per text: tokens, log-probabilities, perplexity, bits per character.
-    device
-        cpu, cuda, mps or auto.
     """
+    from regard.cli.checks import open_run
     from regard.cli.display import results
     from regard.cli.translate import whole_lines
     from regard.errors import RequestError
+
+    open_run(run, "score")
     from regard.tasks.writer import Writer
 
     writer = Writer.load(run, device)

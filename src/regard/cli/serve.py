@@ -3,9 +3,14 @@
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from regard.cli.options import AT_LEAST_1, Device, Engine, Int8, Port
+
+Count = Annotated[int, AT_LEAST_1]
 
 
 @dataclass
@@ -30,13 +35,13 @@ class LimitFlags:
         Seconds to answer a request.
     """
 
-    max_characters: int = 20_000
-    max_texts: int = 256
-    max_alternatives: int = 10
-    max_body_bytes: int = 4 << 20
-    texts_per_minute: int = 6000
-    queue: int = 4096
-    timeout_seconds: float = 60.0
+    max_characters: Count = 20_000
+    max_texts: Count = 256
+    max_alternatives: Annotated[int, Parameter(validator=Number(gte=0))] = 10
+    max_body_bytes: Count = 4 << 20
+    texts_per_minute: Count = 6000
+    queue: Count = 4096
+    timeout_seconds: Annotated[float, Parameter(validator=Number(gt=0))] = 60.0
 
 
 def serve(
@@ -44,14 +49,19 @@ def serve(
     /,
     *,
     host: str = "127.0.0.1",
-    port: int = 5000,
+    port: Port = 5000,
     api_keys: Path | None = None,
     suggestions: Path | None = None,
     trusted_proxy: tuple[str, ...] = (),
-    engine: Literal["auto", "torch", "ctranslate2"] = "auto",
-    int8: bool = False,
-    workers: int | None = None,
-    batch: int = 64,
+    device: Device = "cpu",
+    engine: Engine = "auto",
+    int8: Int8 = False,
+    workers: Annotated[
+        int | None,
+        AT_LEAST_1,
+        Parameter(show_default="one for each core with ctranslate2, else 1"),
+    ] = None,
+    batch: Count = 64,
     quiet: bool = False,
     limits: Annotated[LimitFlags | None, Parameter(name="*")] = None,
 ) -> None:
@@ -74,19 +84,22 @@ def serve(
         Keep suggested translations in this folder; without it, suggestions are refused.
     trusted_proxy
         The address of a proxy whose X-Forwarded-For is trusted. Repeat it for more proxies.
-    engine
-        The engine that searches: torch, ctranslate2, or auto, which prefers ctranslate2.
-    int8
-        With ctranslate2: calculate with 8-bit numbers, which is faster and changes some words.
     workers
-        Threads that translate side by side; by default, with ctranslate2, one per core.
+        Threads that translate side by side.
     batch
         Translate at most this many sentences together; 1 turns batching off.
     quiet
         Write no access log.
     """
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
+    from regard.cli.checks import check_inputs, check_room_for, open_run
     from regard.cli.display import say
+
+    check_inputs(api_keys)
+    if suggestions is not None:
+        check_room_for(suggestions)
+    for run in runs:
+        open_run(Path(folder_of(run)))
     from regard.serve.http.limits import Limits
     from regard.serve.server import Settings
     from regard.serve.server import serve as run_server
@@ -99,6 +112,7 @@ def serve(
         api_keys=api_keys,
         suggestions=suggestions,
         trusted_proxies=trusted_proxy,
+        device=device,
         engine=engine,
         int8=int8,
         workers=workers,
@@ -115,3 +129,9 @@ def serve(
         ),
     )
     run_server(settings, say)
+
+
+def folder_of(run: str) -> str:
+    """FOLDER, also of en:de=FOLDER."""
+    languages, equals, folder = run.partition("=")
+    return folder if equals and ":" in languages and "/" not in languages else run

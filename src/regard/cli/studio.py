@@ -11,6 +11,8 @@ from urllib.parse import urlencode
 
 from cyclopts import Parameter
 
+from regard.cli.options import Device, Port
+
 PORT = 8800
 
 
@@ -20,8 +22,9 @@ def studio(
     /,
     *,
     host: str = "127.0.0.1",
-    port: int | None = None,
+    port: Annotated[Port | None, Parameter(show_default="8800, or a free one")] = None,
     token: str | None = None,
+    device: Device = "cpu",
     open_page: Annotated[bool, Parameter(name="--open")] = False,
 ) -> None:
     """Look inside a run, or inside two runs, in the browser.
@@ -37,25 +40,26 @@ def studio(
     host
         The address to listen at. An address that others can reach needs a token.
     port
-        The port to listen at; 0 takes a free one. By default 8800, or a free one.
+        The port to listen at; 0 takes a free one.
     token
         What a visitor must know. An address that others can reach gets a new one by default.
     open_page
         Open the page in the browser.
     """
-    import uvicorn
-
     from regard.cli.display import results, say
-    from regard.errors import RequestError
+    from regard.errors import UsageError
     from regard.studio.guard import LOOPBACK
     from regard.studio.runs import OpenRun
-    from regard.studio.server import build_app
 
-    runs = [OpenRun(folder) for folder in (run, against) if folder is not None]
+    runs = [OpenRun(folder, device) for folder in (run, against) if folder is not None]
     if token is None:
         token = "" if host in LOOPBACK else secrets.token_urlsafe(16)
     if not token and host not in LOOPBACK:
-        raise RequestError(f"--host {host}: others can reach it; give a --token that is not empty")
+        raise UsageError(f"--host {host}: others can reach it; give a --token that is not empty")
+    import uvicorn
+
+    from regard.studio.server import build_app
+
     with listening(host, port) as listener:
         address = f"http://{shown(host)}:{listener.getsockname()[1]}/"
         address += f"?{urlencode({'token': token})}" if token else ""
@@ -74,8 +78,6 @@ def studio(
 def listening(host: str, port: int | None) -> socket.socket:
     from regard.errors import RequestError
 
-    if port is not None and not 0 <= port <= 65535:
-        raise RequestError(f"--port {port}: choose one from 0 to 65535")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, PORT if port is None else port), family=family)

@@ -3,9 +3,8 @@
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
 
-from cyclopts import Parameter
+from regard.cli.options import AsJson, Device
 
 SENTENCES_AT_ONCE = 256
 
@@ -15,8 +14,8 @@ def tag(
     sentences: tuple[str, ...] = (),
     /,
     *,
-    as_json: Annotated[bool, Parameter(name="--json")] = False,
-    device: str = "auto",
+    as_json: AsJson = False,
+    device: Device = "auto",
 ) -> None:
     """Label the words of sentences with a tagger.
 
@@ -31,11 +30,12 @@ def tag(
         Sentences to label; without any, the lines of standard input.
     as_json
         Print one JSON object per sentence: words, labels and their probabilities.
-    device
-        cpu, cuda, mps or auto.
     """
+    from regard.cli.checks import open_run
     from regard.cli.display import results
     from regard.cli.translate import chunks, lines
+
+    open_run(run, "tag")
     from regard.tasks.tagging import Tagger
 
     tagger = Tagger.load(run, device)

@@ -98,7 +98,7 @@ def train(
 
 def choose(path: Path | None, given: Mapping[str, Any], options: "DataOptions") -> "Start":
     """The recipe and the folder that the command line asks for."""
-    from regard.errors import RecipeError
+    from regard.errors import UsageError
     from regard.start import from_data, from_recipe
     from regard.tasks.task import DataFlags
 
@@ -108,14 +108,14 @@ def choose(path: Path | None, given: Mapping[str, Any], options: "DataOptions") 
         known = [
             f"--{each}" for each in dict.fromkeys(e.flag for e in tasks.TASKS.values()) if each
         ]
-        raise RecipeError(
+        raise UsageError(
             f"give either a recipe file or {', '.join(known[:-1])} or {known[-1]}; "
             "see `regard train --help`"
         )
     if path is None:
         return from_data(flags[0], DataFlags(given[flags[0]], valid, languages), options)
     if valid or languages or options.task or options.preset:
-        raise RecipeError(
+        raise UsageError(
             "--valid, --languages, --task and --preset belong to data on the command line; "
             "with a recipe, use --set data.valid=…"
         )

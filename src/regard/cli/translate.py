@@ -8,14 +8,17 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from regard.cli.heads import HeadFlags, switched
+from regard.cli.options import OF_RUN, AsJson, BeamSize, Device, Engine, Int8, LengthPenalty
+from regard.errors import RequestError, UsageError
 
 if TYPE_CHECKING:
     from regard.decode.search import Search
+    from regard.run import Run
     from regard.tasks.translation.translation import Translation
     from regard.tasks.translation.translator import Translator
 
@@ -28,12 +31,8 @@ class SearchFlags:
 
     Parameters
     ----------
-    beam_size
-        Hypotheses kept at each step; 1 is greedy search.
     n_best
         Translations shown for each text.
-    length_penalty
-        0 prefers short outputs; 1 compares the mean over tokens.
     max_length_ratio
         An output may be this many times as long as its source.
     min_length
@@ -50,25 +49,39 @@ class SearchFlags:
         With a temperature: the same seed draws the same text.
     """
 
-    beam_size: int | None = None
-    n_best: int | None = None
-    length_penalty: float | None = None
-    max_length_ratio: float | None = None
-    min_length: int | None = None
-    no_repeat_ngram: int | None = None
-    temperature: float | None = None
-    top_k: int | None = None
-    top_p: float | None = None
-    seed: int | None = None
+    beam_size: BeamSize = None
+    n_best: Annotated[int | None, OF_RUN] = None
+    length_penalty: LengthPenalty = None
+    max_length_ratio: Annotated[float | None, OF_RUN] = None
+    min_length: Annotated[int | None, OF_RUN] = None
+    no_repeat_ngram: Annotated[int | None, OF_RUN] = None
+    temperature: Annotated[float | None, OF_RUN] = None
+    top_k: Annotated[int | None, OF_RUN] = None
+    top_p: Annotated[float | None, OF_RUN] = None
+    seed: Annotated[int | None, OF_RUN] = None
 
     def over(self, defaults: "Search") -> "Search":
-        from dataclasses import asdict, replace
+        from dataclasses import replace
 
-        given = {name: value for name, value in asdict(self).items() if value is not None}
+        given = self.given()
         n_best = given.get("n_best", 1)
         if "beam_size" not in given and n_best > defaults.beam_size:
             given["beam_size"] = n_best
-        return replace(defaults, **given)
+        try:
+            return replace(defaults, **given)
+        except RequestError as error:
+            raise UsageError(str(error)) from None
+
+    def given(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if value is not None}
+
+    def check(self, run: "Run") -> None:
+        """Before a model is loaded: what was given goes with what the run's recipe has."""
+        if self.given():
+            from regard.decode.search import Search
+
+            recipe: Any = run.recipe()
+            self.over(Search(**recipe.decode.model_dump()))
 
 
 def translate(
@@ -80,10 +93,10 @@ def translate(
     prefix: str | None = None,
     align: bool = False,
     heads: Annotated[HeadFlags | None, Parameter(name="*")] = None,
-    as_json: Annotated[bool, Parameter(name="--json")] = False,
-    device: str = "auto",
-    engine: Literal["auto", "torch", "ctranslate2"] = "auto",
-    int8: bool = False,
+    as_json: AsJson = False,
+    device: Device = "auto",
+    engine: Engine = "auto",
+    int8: Int8 = False,
 ) -> None:
     """Translate texts, or every line of standard input.
 
@@ -99,20 +112,17 @@ def translate(
         Print word alignments instead of texts, like 0-0 1-2: source word, target word, from 0.
     as_json
         Print one JSON object per line: text, score, tokens, log-probabilities, alignment.
-    device
-        cpu, cuda, mps or auto.
-    engine
-        The engine that searches: torch, ctranslate2, or auto, which prefers ctranslate2.
-    int8
-        With ctranslate2: calculate with 8-bit numbers, which is faster and changes some words.
     """
     # Nothing is forked here, which the tokenizer's own threads would be in the way of.
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
+    from regard.cli.checks import open_run
     from regard.cli.display import progress_bar, results
     from regard.tasks.translation.translator import Translator
 
+    flags = search or SearchFlags()
+    flags.check(open_run(run, "translate"))
     translator = Translator.load(run, device, engine, int8)
-    chosen = (search or SearchFlags()).over(translator.search)
+    chosen = flags.over(translator.search)
     live = not texts and sys.stdin.isatty()
     # A bar only where it stands alone: not between the results on the same screen.
     aside = not texts and not sys.stdout.isatty()

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import resources
 
-from regard.errors import RequestError
+from regard.errors import UsageError
 from regard.recipe import Recipe, read
 
 
@@ -20,14 +20,14 @@ class Experiment:
     folders: dict[str, str]  # by the same names
 
 
-def load_experiment(name: str, data: str, settings: Iterable[str] = ()) -> Experiment:
+def load_experiment(name: str, corpus: str, settings: Iterable[str] = ()) -> Experiment:
     """An experiment on one of its data sets; `settings` override those of all its recipes."""
     package = resources.files("regard")
     values = tomllib.loads((package / "experiments" / f"{name}.toml").read_text("utf-8"))
-    if data not in values["data"]:
+    if corpus not in values["data"]:
         known = " or ".join(values["data"])
-        raise RequestError(f"--data {data}: not known to {name}; give {known}")
-    chosen = values["data"][data]
+        raise UsageError(f"--corpus {corpus}: not known to {name}; give {known}")
+    chosen = values["data"][corpus]
     laid_over = (*chosen["settings"], *settings)
     recipes = {}
     for run, recipe in chosen["runs"].items():

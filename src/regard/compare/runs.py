@@ -37,6 +37,7 @@ def compare(
     beam_size: int | None = None,
     bootstrap: int = 1000,
     sentence: str | None = None,
+    device: str = "cpu",
     reporter: Reporter = SILENT,
 ) -> Compared:
     """Compare translators on the same sentences.
@@ -75,7 +76,7 @@ def compare(
     runs = open_runs([Path(folder) for folder in folders])
     test = common_test_set(list(runs.values()), source, reference)
     shown = sentence_to_look_at(test) if sentence == "" else sentence
-    return compare_on(runs, test, shown, beam_size, bootstrap, reporter)
+    return compare_on(runs, test, shown, beam_size, bootstrap, device, reporter)
 
 
 def compare_on(
@@ -84,9 +85,10 @@ def compare_on(
     sentence: str | None,
     beam_size: int | None,
     bootstrap: int,
+    device: str,
     reporter: Reporter,
 ) -> Compared:
-    translations, looks = translate_all(runs, test, beam_size, sentence, reporter)
+    translations, looks = translate_all(runs, test, beam_size, sentence, device, reporter)
     with reporter.progress("scoring", 0):
         comparison = measure.compare(runs, translations, test, bootstrap)
     return Compared(comparison, sentence or "", looks)
@@ -119,12 +121,13 @@ def translate_all(
     test: TestSet,
     beam_size: int | None,
     sentence: str | None,
+    device: str,
     reporter: Reporter,
 ) -> tuple[dict[str, list[str]], list[Look]]:
     """Each run's translations of the test, and its view of one sentence."""
     translations, looks = {}, []
     for name, run in runs.items():
-        translator = Translator.load(run.folder, engine="auto")
+        translator = Translator.load(run.folder, device, engine="auto")
         if beam_size is not None:
             translator.search = replace(translator.search, beam_size=beam_size)
         translations[name], _ = timed_translations(

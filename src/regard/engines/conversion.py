@@ -13,12 +13,14 @@ from typing import Any
 from regard import tasks
 from regard.configs.transformer import TransformerConfig
 from regard.engines.ctranslate2 import FACTS, LAYOUT, fingerprint
-from regard.errors import RequestError, RunError
+from regard.errors import RequestError
 from regard.files import new_folder, read_arrays
 from regard.run import Run
 
 # CTranslate2 looks up sinusoidal positions in a table, which needs a fixed length.
 POSITIONS = 4096
+# What can be done with a run that CTranslate2 cannot hold.
+WITH_TORCH = "translate and serve it with --engine torch"
 
 
 def convert(folder: Path, path: Path, int8: bool = False) -> None:
@@ -35,21 +37,20 @@ def convert(folder: Path, path: Path, int8: bool = False) -> None:
     if not isinstance(recipe.model, TransformerConfig):
         raise RequestError(
             f'{folder}: CTranslate2 runs no model of kind "{recipe.model.kind}", '
-            "only a Transformer; use --engine torch"
+            f"only a Transformer; {WITH_TORCH}"
         )
     tokenizers = run.tokenizers()
     if recipe.model.pruned:
         raise RequestError(
             f"{folder}: some layers have lost heads, and CTranslate2 wants as many in each; "
-            "use --engine torch"
+            f"{WITH_TORCH}"
         )
     if any(tokenizer.specials.unknown is None for tokenizer in tokenizers):
         raise RequestError(
             f"{folder}: CTranslate2 wants a piece for what is unknown, and the imported tokenizer "
-            "has none; use --engine torch"
+            f"has none; {WITH_TORCH}"
         )
-    if not run.model_path.exists():
-        raise RunError(f"{folder}: no trained weights yet; `regard train` writes them")
+    run.require_weights()
     tensors, _ = read_arrays(run.model_path)
     check(tensors, recipe.model, tokenizers, run.model_path)
     positions = max(POSITIONS, recipe.data.max_length)

@@ -264,7 +264,7 @@ def require_package() -> None:
     except ImportError as error:
         raise RequestError(
             f"engine ctranslate2: the package cannot be loaded ({error}); "
-            "install it with `pip install ctranslate2`, or use --engine torch"
+            "install it with `pip install ctranslate2`"
         ) from None
 
 

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from regard.errors import RequestError
+from regard.errors import UsageError
 from regard.machine import memory
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def cards_by_name(text: str) -> Fleet | None:
         # The name alone means the smaller of two sizes, which comes first.
         if wanted in (plain(card.name), plain(card.name.split("-")[0])) and nodes * per_node:
             return Fleet(card, per_node, nodes)
-    raise RequestError(
+    raise UsageError(
         f'--device "{text}": not known; write it like A100, 8xA100 or 2x8xH100, of '
         f"{', '.join(card.name for card in CARDS)}, or cpu for this machine"
     )

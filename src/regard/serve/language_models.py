@@ -21,7 +21,7 @@ class LanguageModels:
     writers: "dict[str, Writer]" = field(default_factory=dict)
     embedders: "dict[str, Embedder]" = field(default_factory=dict)
 
-    def add(self, folder: Path) -> None:
+    def add(self, folder: Path, device: str = "cpu") -> None:
         """Load a run to give embeddings, and to write text if it is a language model."""
         from regard.tasks.embedder import Embedder
         from regard.tasks.writer import Writer
@@ -29,9 +29,9 @@ class LanguageModels:
         name = folder.resolve().name
         if name in self.embedders:
             raise RequestError(f"two runs are called {name}; rename the folder of one of them")
-        self.embedders[name] = Embedder.load(folder)
+        self.embedders[name] = Embedder.load(folder, device)
         if "completions" in served(folder):
-            self.writers[name] = Writer.load(folder)
+            self.writers[name] = Writer.load(folder, device)
 
     @property
     def names(self) -> list[str]:

@@ -42,6 +42,7 @@ class Settings:
     api_keys: Path | None = None
     suggestions: Path | None = None
     trusted_proxies: tuple[str, ...] = ()
+    device: str = "cpu"
     engine: EngineName = "auto"
     int8: bool = False
     workers: int | None = None
@@ -118,10 +119,10 @@ def uvicorn_config(app: ASGIApp, settings: Settings) -> uvicorn.Config:
 def build_service(settings: Settings, metrics: Metrics, say: Callable[[str], None]) -> Service:
     others = [run for run in settings.runs if gives_embeddings(run)]
     translators = [run for run in settings.runs if run not in others]
-    pairs = load_pairs(translators, settings.engine, settings.int8, say)
+    pairs = load_pairs(translators, settings.device, settings.engine, settings.int8, say)
     language_models = LanguageModels()
     for run in others:
-        language_models.add(Path(run))
+        language_models.add(Path(run), settings.device)
         say(f"  {language_models.names[-1]}: {run}")
     limits = settings.limits
     threads = settings.workers or default_threads(pairs)

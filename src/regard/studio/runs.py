@@ -33,8 +33,9 @@ SHOWN = (
 class OpenRun:
     """A run folder, whose model loads in a thread when it is first needed."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, device: str = "cpu") -> None:
         self.folder = folder
+        self.device = device
         self.task = Run.open(folder).task_name()
         self.status = "waiting"
         self.problem = ""
@@ -135,14 +136,14 @@ class OpenRun:
         if (step, written) not in self._models:
             while len(self._models) >= MODELS:
                 del self._models[next(iter(self._models))]
-            self._models[step, written] = load(self.folder, self.task, step)
+            self._models[step, written] = load(self.folder, self.task, step, self.device)
             self.maps, self.text_maps, self.means = None, None, {}
         return self._models[step, written]
 
 
-def load(folder: Path, task: str, step: int) -> Any:
+def load(folder: Path, task: str, step: int, device: str) -> Any:
     """The object that answers with a run, with the weights of a step."""
-    found = tasks.get(task).load(folder, "cpu")
+    found = tasks.get(task).load(folder, device)
     if step:
         from regard.weights import load_checkpoint, load_weights
 

@@ -44,6 +44,8 @@ class Entry:
     views: tuple[str, ...] = ("training",)
     title: str = ""
     explanation: str = ""
+    # Commands that take only runs of such a task.
+    commands: frozenset[str] = frozenset()
     # Models of Hugging Face's transformers that become runs of this task, and back.
     families: tuple[str, ...] = ()
 
@@ -67,6 +69,10 @@ TASKS: dict[str, Entry] = {
                 *("translate", "alignment", "heads", "numbers", "beam", "training", "positions"),
                 "compare",
             ),
+            commands=frozenset(
+                {"translate", "distill", "compare", "heads", "prune"}
+                | {"inspect alignment", "inspect gradients"}
+            ),
             families=("marian", "pegasus"),
         ),
         Entry(
@@ -85,6 +91,7 @@ TASKS: dict[str, Entry] = {
                 "The model continues your text. Under each token is its probability; open one to "
                 "see what else might have come, and continue from there."
             ),
+            commands=frozenset({"generate", "score"}),
             families=("gpt2",),
         ),
         Entry(
@@ -98,6 +105,7 @@ TASKS: dict[str, Entry] = {
             explanation=(
                 "Write [MASK] where a word is missing: the model ranks what may stand there."
             ),
+            commands=frozenset({"fill"}),
             families=("bert",),
         ),
         Entry(
@@ -113,6 +121,7 @@ TASKS: dict[str, Entry] = {
             views=("text", "training"),
             title="Classify",
             explanation="The probability of each label.",
+            commands=frozenset({"classify"}),
         ),
         Entry(
             name="tagging",
@@ -129,6 +138,7 @@ TASKS: dict[str, Entry] = {
             views=("text", "training"),
             title="Tag",
             explanation="A label for each word, with its probability.",
+            commands=frozenset({"tag"}),
         ),
     )
 }

@@ -175,11 +175,13 @@ def words_of(tokenizer: Tokenizer, ids: Sequence[int]) -> tuple[list[int], list[
     ]
 
 
-def attend(use: Use, folder: Path, text: str, output: str | None) -> tuple[Attender, Maps]:
+def attend(
+    use: Use, folder: Path, text: str, output: str | None, device: str = "cpu"
+) -> tuple[Attender, Maps]:
     """The attention of a model to a text that it reads or writes."""
     if output is not None:
-        raise RequestError(f"{folder}: only a translator has outputs; leave --output out")
-    attender = Attender.of(Run.open(folder), use, "cpu")
+        raise RequestError(f"{folder}: only a translator has outputs; leave --translation out")
+    attender = Attender.of(Run.open(folder), use, device)
     return attender, attender.maps(text)
 
 

@@ -192,7 +192,7 @@ class Classifier:
 
 def evaluate(run: Run, test: Test) -> Evaluation:
     recipe = run.recipe_for("classification")
-    classifier = Classifier.load(run.folder, "auto")
+    classifier = Classifier.load(run.folder, test.device)
     data, files = recipe.data, list(test.without_search().files)
     examples = list(read_texts(files, data.label, data.text))
     return scored(classifier, examples, test)

@@ -203,10 +203,10 @@ def described(
     )
 
 
-def attend(folder: Path, text: str, output: str | None) -> "tuple[Any, Maps]":
+def attend(folder: Path, text: str, output: str | None, device: str) -> "tuple[Any, Maps]":
     from regard.tasks.attender import attend_labeller
 
-    return attend_labeller(folder, text, output)
+    return attend_labeller(folder, text, output, device)
 
 
 def reader(run: Run, device: str) -> "Reader":

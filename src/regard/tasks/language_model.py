@@ -122,7 +122,7 @@ def load(folder: Path, device: str) -> "Writer":
 def evaluate(run: Run, test: Test) -> Evaluation:
     files = test.without_search().files
     return scored(
-        load(run.folder, "auto"),
+        load(run.folder, test.device),
         documents(files, run.recipe_for("language-model").data.text),
         files,
     )
@@ -212,10 +212,10 @@ def look(writer: "Writer", asked: TextQuestion) -> Section:
     return look(writer, asked)
 
 
-def attend(folder: Path, text: str, output: str | None) -> "tuple[Any, Maps]":
+def attend(folder: Path, text: str, output: str | None, device: str) -> "tuple[Any, Maps]":
     from regard.tasks.attender import attend_writer
 
-    return attend_writer(folder, text, output)
+    return attend_writer(folder, text, output, device)
 
 
 def reader(run: Run, device: str) -> "Reader":

@@ -171,7 +171,7 @@ def evaluate(run: Run, test: Test) -> Evaluation:
     files = test.without_search().files
     column = run.recipe_for("masked-language-model").data.text
     documents = [text for text in read_documents(list(files), column) if text is not None]
-    return scored(load(run.folder, "auto"), documents, files)
+    return scored(load(run.folder, test.device), documents, files)
 
 
 def scored(filler: "Filler", lines: Iterable[str], files: Sequence[Path]) -> Evaluation:
@@ -250,10 +250,10 @@ def look(filler: "Filler", asked: TextQuestion) -> Section:
     return look(filler, asked)
 
 
-def attend(folder: Path, text: str, output: str | None) -> "tuple[Any, Maps]":
+def attend(folder: Path, text: str, output: str | None, device: str) -> "tuple[Any, Maps]":
     from regard.tasks.attender import attend_filler
 
-    return attend_filler(folder, text, output)
+    return attend_filler(folder, text, output, device)
 
 
 def reader(run: Run, device: str) -> "Reader":

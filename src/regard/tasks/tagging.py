@@ -226,7 +226,7 @@ def words_of(sentence: Any, number: int) -> list[str]:
 
 def evaluate(run: Run, test: Test) -> Evaluation:
     recipe = run.recipe_for("tagging")
-    tagger = Tagger.load(run.folder, "auto")
+    tagger = Tagger.load(run.folder, test.device)
     data, files = recipe.data, list(test.without_search().files)
     examples = list(read_tagged(files, data.label, data.text))
     return scored(tagger, examples, test)

@@ -89,6 +89,7 @@ class Test:
     files: tuple[Path, ...] = ()
     bootstrap: int = 1000  # resamples for the intervals; 0 for none
     search: SearchOptions | None = None
+    device: str = "auto"
     reporter: Reporter = SILENT
 
     def without_search(self) -> "Test":
@@ -286,7 +287,7 @@ class Task:
     planning: TaskPlanning | None = None
     # Looking inside: an answer for the studio's text view, attention maps, vectors of texts.
     look: Callable[[Any, TextQuestion], Section] | None = None
-    attend: "Callable[[Path, str, str | None], tuple[Any, Maps]] | None" = None
+    attend: "Callable[[Path, str, str | None, str], tuple[Any, Maps]] | None" = None
     reader: "Callable[[Run, str], Reader] | None" = None
     # Runs of the first version have no sizes in their weights.
     sizes_of_old_run: Callable[[Run], Sizes] = no_old_runs

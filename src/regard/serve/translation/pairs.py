@@ -70,14 +70,18 @@ class LanguagePairs:
 
 
 def load_pairs(
-    places: Sequence[str], engine: EngineName, int8: bool, say: Callable[[str], None]
+    places: Sequence[str],
+    device: str,
+    engine: EngineName,
+    int8: bool,
+    say: Callable[[str], None],
 ) -> LanguagePairs:
     """Load the translators of run folders. `en:de=FOLDER` names the languages of a run."""
     pairs = []
     for place in places:
         named = _WITH_LANGUAGES.fullmatch(place)
         folder = Path(named[3] if named else place)
-        translator = Translator.load(folder, engine=engine, int8=int8)
+        translator = Translator.load(folder, device, engine, int8)
         codes = (named[1], named[2]) if named else translator.languages()
         if codes is None:
             raise RequestError(

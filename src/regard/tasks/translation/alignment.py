@@ -10,6 +10,7 @@ from typing import Any
 from regard.data.corpus import Pair
 from regard.errors import DataError, RequestError, RunError
 from regard.inspect.alignments import Aligners, Example, WordPair, score_heads, silver_links
+from regard.machine.devices import choose_device
 from regard.models import Model
 from regard.reporter import SILENT, Reporter
 from regard.run import Run
@@ -55,14 +56,17 @@ def find_aligners(
 
 
 def rank_aligners(
-    run: Path | str, sentences: int = SENTENCES, reporter: Reporter = SILENT
+    run: Path | str,
+    sentences: int = SENTENCES,
+    device: str = "cpu",
+    reporter: Reporter = SILENT,
 ) -> Aligners:
     """Rank the heads of a run by how well they align words, and keep the ranking in the run and its
     card, where these can be written to.
     """
     opened = Run.open(run)
     recipe = recipe_of(opened)
-    model: Any = load_model(opened)
+    model: Any = load_model(opened).to(choose_device(device))
     reporter.say("Aligning words by IBM Model 1, then by every head …")
     pairs = held_out_pairs(recipe)
     found = find_aligners(recipe, model, opened.tokenizers(), pairs, sentences)

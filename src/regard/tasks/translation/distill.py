@@ -29,7 +29,6 @@ from regard.tasks.translation.recipe import TranslationRecipe, recipe_of
 from regard.tasks.translation.sizes import fast_layers
 from regard.tasks.translation.translator import Translator
 from regard.training.events import Event
-from regard.training.run import training_run
 
 # After this many pairs per core, the translations are saved on the disk.
 CHUNK_PER_CORE = 512
@@ -71,6 +70,8 @@ def distillation(
 
     If the process ends early, for whatever reason, finished translations are not made again.
     """
+    from regard.training.run import training_run
+
     run = Run(out)
     if out.exists() and out.samefile(teacher.folder):
         raise RunError(f"{out}: is the teacher's own folder; choose another --out")

@@ -24,7 +24,7 @@ def evaluate(run: Run, test: Test) -> Evaluation:
     sources, references, name = test_pairs(run, test)
     options = test.search or SearchOptions()
     engine = cast("EngineName", options.engine)
-    translator = Translator.load(run.folder, engine=engine, int8=options.int8)
+    translator = Translator.load(run.folder, test.device, engine, options.int8)
     asked = {"beam_size": options.beam_size, "length_penalty": options.length_penalty}
     given = {key: value for key, value in asked.items() if value is not None}
     translator.search = replace(translator.search, **given)  # type: ignore[arg-type]

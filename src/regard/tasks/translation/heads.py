@@ -11,6 +11,7 @@ from regard.files import write_file
 from regard.inspect.heads.ablation import Bench, CurvePoint, Importance, greedy_curve
 from regard.inspect.heads.heads import How, choose_heads, heads_of
 from regard.inspect.heads.pruning import without_heads
+from regard.machine.devices import choose_device
 from regard.reporter import SILENT, Reporter
 from regard.run import Run
 from regard.tasks.translation.held_out import held_out_pairs
@@ -25,6 +26,7 @@ def head_importance(
     sentences: int = 100,
     how: How = "zero",
     curve: bool = False,
+    device: str = "cpu",
     reporter: Reporter = SILENT,
 ) -> Importance:
     """Measure what a translator loses without each of its attention heads.
@@ -65,11 +67,11 @@ def head_importance(
     kept = run.finding("heads")
     found, bench = Importance.from_json(kept) if kept else None, None
     if found is None or (found.sentences, found.how) != (sentences, how):
-        bench = bench_of(run, sentences, how)
+        bench = bench_of(run, sentences, how, device)
         found = measure_heads(bench, sentences, reporter)
         keep(run, "heads", asdict(found), reporter)
     if curve and not found.curve:
-        found = with_curve(bench or bench_of(run, sentences, how), found, reporter)
+        found = with_curve(bench or bench_of(run, sentences, how, device), found, reporter)
         keep(run, "heads", asdict(found), reporter)
     return found
 
@@ -82,9 +84,9 @@ def keep(run: Run, name: str, found: dict[str, Any], reporter: Reporter) -> None
         reporter.say(f"{run.folder}: what was measured cannot be kept there")
 
 
-def bench_of(run: Run, sentences: int, how: How) -> Bench:
+def bench_of(run: Run, sentences: int, how: How, device: str) -> Bench:
     recipe, tokenizers = recipe_of(run), run.tokenizers()
-    model: Any = load_model(run)
+    model: Any = load_model(run).to(choose_device(device))
     if not heads_of(model):
         raise RequestError(f"{run.folder}: this model has no attention, so no heads to switch off")
     pairs = fitting(held_out_pairs(recipe), tokenizers, bounds(recipe))
@@ -118,6 +120,7 @@ def prune(
     out: Path | str,
     keep: str,
     sentences: int = 100,
+    device: str = "cpu",
     reporter: Reporter = SILENT,
 ) -> Run:
     """Write a smaller run without the attention heads that matter least.
@@ -163,7 +166,7 @@ def prune(
     model: Any = load_model(old)
     count, layers = len(heads_of(model)), len({(h.part, h.layer) for h in heads_of(model)})
     wanted = number_of(keep, count, layers)
-    found = head_importance(old, sentences=sentences, curve=True, reporter=reporter)
+    found = head_importance(old, sentences=sentences, curve=True, device=device, reporter=reporter)
     names = [name for point in found.curve for name in point.removed][: count - wanted]
     counts, tensors = without_heads(model, choose_heads(model, names) if names else [])
     update = {f"{part}_heads": each for part, each in counts.items()}

@@ -122,9 +122,11 @@ def check(data: PairSection) -> Report | None:
     return report(data)
 
 
-def attend(folder: Path, text: str, output: str | None) -> "tuple[Translator, Maps]":
+def attend(
+    folder: Path, text: str, output: str | None, device: str = "cpu"
+) -> "tuple[Translator, Maps]":
     """The attention behind a translation: the model's own, unless another is given."""
-    translator = load(folder, "cpu")
+    translator = load(folder, device)
     if not text.strip():
         raise RequestError("the text is empty; give a sentence to look at")
     target = output or translator.translations([text], translator.search)[0][0].ids

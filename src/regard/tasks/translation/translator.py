@@ -116,10 +116,13 @@ class Translator(LooksInside):
         try:
             if device not in ("auto", "cpu") or (engine == device == "auto" and graphics_cards()):
                 raise RequestError(
-                    f"engine ctranslate2: runs on the CPU, not on {device}; use --engine torch"
+                    f"engine ctranslate2: runs on the CPU, not on {device}; "
+                    "use --engine torch or --device cpu"
                 )
             fast = CTranslate2.of_run(Path(folder), int8=int8, otherwise=otherwise)
-        except RequestError:
+        except RequestError as error:
+            if int8:
+                raise RequestError(f"{error}; int8 is CTranslate2's alone, leave it out") from None
             if engine == "ctranslate2":
                 raise
             return slow()
