@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from regard import tasks
-from regard.errors import RecipeError, RunError, UsageError
+from regard.errors import RunError, UsageError
 from regard.recipe import Recipe, check_settings, override, parse, parse_section, read
 from regard.run import Run
 from regard.tasks.sections import FilesSection
