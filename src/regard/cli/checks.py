@@ -27,7 +27,7 @@ def open_run(folder: Path, command: str = "") -> "Run":
 
 def check_inputs(*paths: Path | None) -> None:
     """Files to read; None is an option that was not given."""
-    from regard.data. import check_file
+    from regard.data.lines import check_file
 
     for path in paths:
         if path is not None:
