@@ -49,7 +49,7 @@ def distill(
     settings
         A setting of the student's recipe, like train.steps=2000. Repeat it for more settings.
     """
-    from regard.cli.checks import check_room_for, open_run
+    from regard.cli.checks import check_room_for
     from regard.cli.display import say, show_training
     from regard.errors import UsageError
     from regard.recipe import read
@@ -59,9 +59,10 @@ def distill(
     if recipe is not None and preset is not None:
         raise UsageError("--preset: give it, or a --recipe, which says the student's shape")
     check_room_for(out)
-    teacher = open_run(run, "distill")
+    teacher = Run.open(run)
     own: Any = read(recipe) if recipe is not None else None
     student = student_recipe(teacher, out, own, preset or "fast", settings)
+    teacher.require_weights()
     if not Pairs(Run(out)).train.exists():
         say("Reading the teacher's pairs …")
     show_training(after_teaching(distillation(teacher, student, out, beam_size)), out)

@@ -48,10 +48,11 @@ def studio(
     """
     from regard.cli.display import results, say
     from regard.errors import UsageError
-    from regard.studio.guard import LOOPBACK
     from regard.studio.runs import OpenRun
 
     runs = [OpenRun(folder, device) for folder in (run, against) if folder is not None]
+    from regard.studio.guard import LOOPBACK
+
     if token is None:
         token = "" if host in LOOPBACK else secrets.token_urlsafe(16)
     if not token and host not in LOOPBACK:

@@ -70,7 +70,7 @@ TASKS: dict[str, Entry] = {
                 "compare",
             ),
             commands=frozenset(
-                {"translate", "distill", "compare", "heads", "prune"}
+                {"translate", "compare", "heads", "prune"}
                 | {"inspect alignment", "inspect gradients"}
             ),
             families=("marian", "pegasus"),
