@@ -60,13 +60,12 @@ def attention_matters(
 
 def check_test(source: Path | None, reference: Path | None) -> None:
     """Refuse wrong test files before hours of training."""
-    from regard.data.corpus import check_files
+    from regard.cli.checks import check_inputs
     from regard.errors import UsageError
 
     if (source is None) != (reference is None):
         raise UsageError("--source and --reference belong together; give both, or neither")
-    if source is not None and reference is not None:
-        check_files([source, reference])
+    check_inputs(source, reference)
 
 
 def is_finished(folder: Path, recipe: "Recipe") -> bool:
