@@ -8,20 +8,15 @@ from importlib.metadata import version
 import regard
 
 NAMES = [
-    *("Recipe", "read_recipe", "Task", "PairFilter", "Tokenizer", "train", "training_run", "Run"),
-    *("load", "Translator", "Search", "Translation", "Alignment"),
-    *("Writer", "Writing", "Classifier", "Classification", "Tagger", "TaggedSentence"),
-    *("TaggedWord", "Filler", "Filled", "Embedder", "Attender"),
-    *("ClassifierEstimator", "TaggerEstimator"),
-    *(
-        "evaluate_run",
-        "Evaluation",
-        "ScoreLine",
-        "corpus_scores",
-        "compare_runs",
-        "head_importance",
-        "prune",
-    ),
+    *("train", "training_run", "load", "Run"),
+    *("Translator", "Translation", "Search", "Alignment"),
+    *("Writer", "Writing"),
+    *("Classifier", "Classification", "ClassifierEstimator"),
+    *("Tagger", "TaggedSentence", "TaggedWord", "TaggerEstimator"),
+    *("Filler", "Filled", "Embedder", "Attender"),
+    *("evaluate_run", "Evaluation", "ScoreLine", "corpus_scores"),
+    *("compare_runs", "head_importance", "prune"),
+    *("Recipe", "read_recipe", "Task", "Tokenizer", "PairFilter"),
     *("RegardError", "RecipeError", "DataError", "RunError", "RequestError"),
 ]
 

@@ -1,7 +1,7 @@
 """Train sequence models on your own data, look inside them, put them to work.
 
-The public names, in the order of the flow. Each is loaded when it is first used, so that
-`import regard` and `regard --help` answer at once.
+The public names, in the order in which a program meets them. Each is loaded when it is
+first used, so that `import regard` and `regard --help` answer at once.
 
 >>> import regard
 >>> run = regard.train(pairs=[("le chat", "the cat"), …], out="runs/fr-en")  # doctest: +SKIP
@@ -41,32 +41,27 @@ if TYPE_CHECKING:
     from regard.text.tokenizer import Tokenizer
 
 __all__ = [  # noqa: RUF022
-    "Recipe",
-    "read_recipe",
-    "Task",
-    "PairFilter",
-    "Tokenizer",
     "train",
     "training_run",
-    "Run",
     "load",
+    "Run",
     "Translator",
-    "Search",
     "Translation",
+    "Search",
     "Alignment",
     "Writer",
     "Writing",
     "Classifier",
     "Classification",
+    "ClassifierEstimator",
     "Tagger",
     "TaggedSentence",
     "TaggedWord",
+    "TaggerEstimator",
     "Filler",
     "Filled",
     "Embedder",
     "Attender",
-    "ClassifierEstimator",
-    "TaggerEstimator",
     "evaluate_run",
     "Evaluation",
     "ScoreLine",
@@ -74,6 +69,11 @@ __all__ = [  # noqa: RUF022
     "compare_runs",
     "head_importance",
     "prune",
+    "Recipe",
+    "read_recipe",
+    "Task",
+    "Tokenizer",
+    "PairFilter",
     "RegardError",
     "RecipeError",
     "DataError",
@@ -82,32 +82,27 @@ __all__ = [  # noqa: RUF022
 ]
 
 _HOMES = {
-    "Recipe": "regard.recipe:Recipe",
-    "read_recipe": "regard.recipe:read",
-    "Task": "regard.tasks.task:Task",
-    "PairFilter": "regard.data.pair_filter:PairFilter",
-    "Tokenizer": "regard.text.tokenizer:Tokenizer",
     "train": "regard.api.train:train",
     "training_run": "regard.api.train:training_run",
-    "Run": "regard.run:Run",
     "load": "regard.api:load",
+    "Run": "regard.run:Run",
     "Translator": "regard.tasks.translation.translator:Translator",
-    "Search": "regard.decode.search:Search",
     "Translation": "regard.tasks.translation.translation:Translation",
+    "Search": "regard.decode.search:Search",
     "Alignment": "regard.tasks.translation.looking:Alignment",
     "Writer": "regard.tasks.writer:Writer",
     "Writing": "regard.tasks.writing:Writing",
     "Classifier": "regard.tasks.classification:Classifier",
     "Classification": "regard.tasks.classification:Classification",
+    "ClassifierEstimator": "regard.api.estimators:ClassifierEstimator",
     "Tagger": "regard.tasks.tagging:Tagger",
     "TaggedSentence": "regard.tasks.tagging:TaggedSentence",
     "TaggedWord": "regard.tasks.tagging:TaggedWord",
+    "TaggerEstimator": "regard.api.estimators:TaggerEstimator",
     "Filler": "regard.tasks.filler:Filler",
     "Filled": "regard.tasks.filler:Filled",
     "Embedder": "regard.tasks.embedder:Embedder",
     "Attender": "regard.tasks.attender:Attender",
-    "ClassifierEstimator": "regard.api.estimators:ClassifierEstimator",
-    "TaggerEstimator": "regard.api.estimators:TaggerEstimator",
     "evaluate_run": "regard.api:evaluate",
     "Evaluation": "regard.tasks.task:Evaluation",
     "ScoreLine": "regard.tasks.task:ScoreLine",
@@ -115,6 +110,11 @@ _HOMES = {
     "compare_runs": "regard.compare.runs:compare",
     "head_importance": "regard.tasks.translation.heads:head_importance",
     "prune": "regard.tasks.translation.heads:prune",
+    "Recipe": "regard.recipe:Recipe",
+    "read_recipe": "regard.recipe:read",
+    "Task": "regard.tasks.task:Task",
+    "Tokenizer": "regard.text.tokenizer:Tokenizer",
+    "PairFilter": "regard.data.pair_filter:PairFilter",
 }
 
 
