@@ -4,6 +4,7 @@ import json
 import sys
 from pathlib import Path
 
+from regard.cli.lines import FileFlags, Files, batches
 from regard.cli.options import AsJson, Device
 
 TEXTS_AT_ONCE = 256
@@ -14,6 +15,7 @@ def classify(
     texts: tuple[str, ...] = (),
     /,
     *,
+    files: Files = None,
     as_json: AsJson = False,
     device: Device = "auto",
 ) -> None:
@@ -26,23 +28,26 @@ def classify(
     run
         A run folder of a classifier.
     texts
-        Texts to label; without any, the lines of standard input.
+        Texts to label; without any, the lines of --input or of standard input, as they come.
     as_json
         Print one JSON object per line: text, label, and the probability of each label.
     """
     from regard.cli.checks import open_run
     from regard.cli.display import results
-    from regard.cli.translate import chunks, lines
 
     open_run(run, "classify")
+    files = files or FileFlags()
+    files.check(texts)
     from regard.tasks.classification import Classifier
 
     classifier = Classifier.load(run, device)
-    for chunk in chunks(texts or lines(), TEXTS_AT_ONCE):
-        for text, found in zip(chunk, classifier.classify(chunk), strict=True):
-            if as_json:
-                facts = {"text": text, "label": found.label, "probabilities": found.probabilities}
-                results(json.dumps(facts, ensure_ascii=False))
-            else:
-                results(f"{found.label}\t{found.probabilities[found.label]:.3f}\t{text}")
-        sys.stdout.flush()
+    with files.answers():
+        for batch in batches(texts, files, TEXTS_AT_ONCE):
+            for text, found in zip(batch, classifier.classify(batch), strict=True):
+                if as_json:
+                    shares = found.probabilities
+                    facts = {"text": text, "label": found.label, "probabilities": shares}
+                    results(json.dumps(facts, ensure_ascii=False))
+                else:
+                    results(f"{found.label}\t{found.probabilities[found.label]:.3f}\t{text}")
+            sys.stdout.flush()

@@ -1,14 +1,19 @@
 """regard embed: a vector for each text, or for each token of it."""
 
 import json
+import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from regard.cli.lines import FileFlags, Files, batches
 from regard.cli.options import Device
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from regard.tasks.embedder import Embedder
 
 
 def embed(
@@ -17,69 +22,82 @@ def embed(
     /,
     *,
     backward: Path | None = None,
-    output: Path | None = None,
+    files: Files = None,
     tokens: bool = False,
     normalise: bool = False,
     device: Device = "auto",
 ) -> None:
     """Turn texts into vectors, with a run of any task.
 
-    The output is one JSON object per text, or one .npy file for all of them.
+    The output is one JSON object per text. If the name of --output ends in .npy, that file holds
+    one row per text.
 
     Parameters
     ----------
     run
         A run folder of any task. A translator's encoder reads the texts.
     texts
-        Texts to embed; without any, the lines of standard input.
+        Texts to embed; without any, the lines of --input or of standard input, as they come.
     backward
         For a recurrent language model: a run that reads backwards, so that a vector depends on
         both sides of a token.
-    output
-        Write the vectors to this .npy file, one row per text.
     tokens
         Print a vector for each token instead of their mean.
     normalise
         Scale every vector to length 1.
     """
-    from regard.cli.checks import check_outputs, open_run
-    from regard.cli.display import results, say
-    from regard.cli.translate import chunks, lines
-    from regard.errors import RequestError, UsageError
-    from regard.files import replacing
+    from regard.cli.checks import open_run
+    from regard.errors import UsageError
 
-    if output is not None and (tokens or output.suffix != ".npy"):
-        raise UsageError(f"--output {output}: takes a name that ends in .npy, and no --tokens")
-    check_outputs(output)
+    files = files or FileFlags()
+    table = files.output if files.output and files.output.suffix == ".npy" else None
+    if table and tokens:
+        raise UsageError(f"--output {table}: has one row per text; leave --tokens out")
     for folder in (run, backward):
         if folder is not None:
             open_run(folder)
-    import numpy as np
-
+    files.check(texts)
     from regard.tasks.embedder import ROWS_AT_ONCE, Embedder
 
     embedder = Embedder.load(run, device, backward)
-    kept = []
-    for chunk in chunks(texts or lines(), ROWS_AT_ONCE):
-        if tokens:
-            for text in chunk:
-                pieces, found = embedder.tokens(text)
-                facts = {"text": text, "tokens": pieces, "vectors": unit(found, normalise).tolist()}
-                results(json.dumps(facts, ensure_ascii=False))
-            continue
-        vectors = unit(embedder.embed(chunk), normalise)
-        if output is not None:
-            kept.append(vectors)
-            continue
-        for text, vector in zip(chunk, vectors, strict=True):
-            results(json.dumps({"text": text, "vector": vector.tolist()}, ensure_ascii=False))
-    if output is not None:
-        if not kept:
-            raise RequestError(f"no text was given, so nothing is written to {output}")
-        table = np.concatenate(kept)
-        with replacing(output) as temporary:
-            np.save(temporary, table, allow_pickle=False)
-        say(f"Wrote {len(table):,} vectors of {table.shape[1]} numbers to {output}")
+    given = batches(texts, files, ROWS_AT_ONCE)
+    if table:
+        write_table(table, (unit(embedder.embed(batch), normalise) for batch in given))
+        return
+    with files.answers():
+        for batch in given:
+            show(embedder, batch, tokens, normalise)
+            sys.stdout.flush()
+
+
+def show(embedder: "Embedder", batch: list[str], tokens: bool, normalise: bool) -> None:
+    from regard.cli.display import results
+
+    if tokens:
+        for text in batch:
+            pieces, found = embedder.tokens(text)
+            facts = {"text": text, "tokens": pieces, "vectors": unit(found, normalise).tolist()}
+            results(json.dumps(facts, ensure_ascii=False))
+        return
+    vectors = unit(embedder.embed(batch), normalise)
+    for text, vector in zip(batch, vectors, strict=True):
+        results(json.dumps({"text": text, "vector": vector.tolist()}, ensure_ascii=False))
+
+
+def write_table(path: Path, vectors: "Iterable[NDArray[np.float32]]") -> None:
+    import numpy as np
+
+    from regard.cli.display import say
+    from regard.errors import RequestError
+    from regard.files import replacing
+
+    kept = list(vectors)
+    if not kept:
+        raise RequestError(f"no text was given, so nothing is written to {path}")
+    table = np.concatenate(kept)
+    with replacing(path) as temporary:
+        np.save(temporary, table, allow_pickle=False)
+    say(f"Wrote {len(table):,} vectors of {table.shape[1]} numbers to {path}")
 
 
 def unit(vectors: "NDArray[np.float32]", wanted: bool) -> "NDArray[np.float32]":

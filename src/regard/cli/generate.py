@@ -8,6 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
+from regard.cli.lines import FileFlags, Files, whole_text
 from regard.cli.options import AT_LEAST_1, AsJson, Device
 
 
@@ -22,6 +23,7 @@ def generate(
     top_p: Annotated[float, Parameter(validator=Number(gt=0, lte=1))] = 1.0,
     seed: Annotated[int, Parameter(validator=Number(gte=0, lt=2**63))] = 1,
     stream: bool = False,
+    files: Files = None,
     as_json: AsJson = False,
     device: Device = "auto",
 ) -> None:
@@ -32,7 +34,7 @@ def generate(
     run
         A run folder of a language model.
     prompt
-        The beginning of the text; without it, standard input, or the start of a document.
+        The beginning of the text; without it, --input or standard input, or the start of a text.
     max_tokens
         Write at most this many tokens.
     temperature
@@ -52,29 +54,31 @@ def generate(
 
     from regard.cli.checks import open_run
     from regard.cli.display import results
-    from regard.cli.translate import whole_lines
     from regard.errors import UsageError
 
     if as_json and stream:
         raise UsageError("--json is one object at the end; leave --stream out")
     open_run(run, "generate")
+    files = files or FileFlags()
+    files.check([prompt] if prompt else [])
     from regard.tasks.writer import Writer
     from regard.tasks.writing import Writing
 
     writing = Writing(max_tokens, temperature, top_k, top_p, seed)
     writer = Writer.load(run, device)
-    if not prompt and not sys.stdin.isatty():
-        prompt = "".join(whole_lines()).replace("\r\n", "\n")
-    if as_json:
-        text = writer.generate(prompt, writing)
-        results(json.dumps({"prompt": prompt, "text": text, **asdict(writing)}, ensure_ascii=False))
-        return
-    at_once = stream or sys.stdout.isatty()
-    pieces = writer.stream(prompt, writing)
-    # What cannot be continued is refused before anything is shown.
-    sys.stdout.write(prompt + next(pieces, ""))
-    for piece in pieces:
-        sys.stdout.write(piece)
-        if at_once:
-            sys.stdout.flush()
-    sys.stdout.write("\n")
+    if not prompt and (files.input or not sys.stdin.isatty()):
+        prompt = whole_text(files.input)
+    with files.answers():
+        if as_json:
+            facts = {"prompt": prompt, "text": writer.generate(prompt, writing), **asdict(writing)}
+            results(json.dumps(facts, ensure_ascii=False))
+            return
+        at_once = stream or sys.stdout.isatty()
+        pieces = writer.stream(prompt, writing)
+        # What cannot be continued is refused before anything is shown.
+        sys.stdout.write(prompt + next(pieces, ""))
+        for piece in pieces:
+            sys.stdout.write(piece)
+            if at_once:
+                sys.stdout.flush()
+        sys.stdout.write("\n")

@@ -4,6 +4,7 @@ import json
 import sys
 from pathlib import Path
 
+from regard.cli.lines import FileFlags, Files, batches
 from regard.cli.options import AsJson, Device
 
 SENTENCES_AT_ONCE = 256
@@ -14,6 +15,7 @@ def tag(
     sentences: tuple[str, ...] = (),
     /,
     *,
+    files: Files = None,
     as_json: AsJson = False,
     device: Device = "auto",
 ) -> None:
@@ -27,29 +29,31 @@ def tag(
     run
         A run folder of a tagger.
     sentences
-        Sentences to label; without any, the lines of standard input.
+        Sentences to label; without any, the lines of --input or of standard input, as they come.
     as_json
         Print one JSON object per sentence: words, labels and their probabilities.
     """
     from regard.cli.checks import open_run
     from regard.cli.display import results
-    from regard.cli.translate import chunks, lines
 
     open_run(run, "tag")
+    files = files or FileFlags()
+    files.check(sentences)
     from regard.tasks.tagging import Tagger
 
     tagger = Tagger.load(run, device)
-    for chunk in chunks(sentences or lines(), SENTENCES_AT_ONCE):
-        for found in tagger.tag(chunk):
-            if as_json:
-                facts = {
-                    "words": [each.word for each in found],
-                    "labels": [each.label for each in found],
-                    "probabilities": [each.probability for each in found],
-                }
-                results(json.dumps(facts, ensure_ascii=False))
-            else:
-                for each in found:
-                    results(f"{each.word}\t{each.label}")
-                results("")
-        sys.stdout.flush()
+    with files.answers():
+        for batch in batches(sentences, files, SENTENCES_AT_ONCE):
+            for found in tagger.tag(batch):
+                if as_json:
+                    facts = {
+                        "words": [each.word for each in found],
+                        "labels": [each.label for each in found],
+                        "probabilities": [each.probability for each in found],
+                    }
+                    results(json.dumps(facts, ensure_ascii=False))
+                else:
+                    for each in found:
+                        results(f"{each.word}\t{each.label}")
+                    results("")
+            sys.stdout.flush()

@@ -4,20 +4,21 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from regard.cli.heads import HeadFlags, switched
+from regard.cli.lines import FileFlags, Files, batches, is_typed
 from regard.cli.options import OF_RUN, AsJson, BeamSize, Device, Engine, Int8, LengthPenalty
 from regard.errors import RequestError, UsageError
 
 if TYPE_CHECKING:
     from regard.decode.search import Search
+    from regard.reporter import Advance
     from regard.run import Run
     from regard.tasks.translation.translation import Translation
     from regard.tasks.translation.translator import Translator
@@ -93,6 +94,7 @@ def translate(
     prefix: str | None = None,
     align: bool = False,
     heads: Annotated[HeadFlags | None, Parameter(name="*")] = None,
+    files: Files = None,
     as_json: AsJson = False,
     device: Device = "auto",
     engine: Engine = "auto",
@@ -105,7 +107,7 @@ def translate(
     run
         A run folder.
     texts
-        Texts to translate; without any, lines are read from standard input.
+        Texts to translate; without any, the lines of --input or of standard input, as they come.
     prefix
         Begin every output with these words.
     align
@@ -116,60 +118,62 @@ def translate(
     # Nothing is forked here, which the tokenizer's own threads would be in the way of.
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
     from regard.cli.checks import open_run
-    from regard.cli.display import progress_bar, results
+
+    opened = open_run(run, "translate")
+    flags = search or SearchFlags()
+    flags.check(opened)
+    files = files or FileFlags()
+    files.check(texts)
     from regard.tasks.translation.translator import Translator
 
-    flags = search or SearchFlags()
-    flags.check(open_run(run, "translate"))
     translator = Translator.load(run, device, engine, int8)
     chosen = flags.over(translator.search)
-    live = not texts and sys.stdin.isatty()
-    # A bar only where it stands alone: not between the results on the same screen.
-    aside = not texts and not sys.stdout.isatty()
-    with (
-        switched(translator, heads),
-        progress_bar("translated", None) if aside else nullcontext() as bar,
-    ):
-        for chunk in chunks(texts or lines(), 1 if live else LINES_AT_ONCE):
-            prefixes = [prefix] * len(chunk) if prefix else []
-            if as_json or chosen.n_best > 1:
-                found = translator.translations(chunk, chosen, prefixes)
-                for text, each in zip(chunk, found, strict=True):
-                    show(text, each, translator, as_json)
-            elif align:
-                found = translator.translations(chunk, chosen, prefixes)
-                for text, each in zip(chunk, found, strict=True):
-                    results(pharaoh(text, each[0], translator))
-            else:
-                results("\n".join(translator.texts(chunk, chosen, prefixes)))
+    given = batches(texts, files, LINES_AT_ONCE, source_language(opened))
+    with files.answers(), switched(translator, heads), progress(texts, files) as advance:
+        for batch in given:
+            answer(translator, batch, chosen, Shown(prefix, align, as_json))
             sys.stdout.flush()
-            if bar is not None:
-                bar.advance(bar.task_ids[0], len(chunk))
+            advance(len(batch))
 
 
-def lines() -> Iterator[str]:
-    """Lines of standard input, split at newlines only: output line i answers input line i."""
-    return (line.rstrip("\r\n") for line in whole_lines())
+@dataclass(frozen=True)
+class Shown:
+    """What an answer begins with, and how it is shown."""
+
+    prefix: str | None
+    align: bool
+    as_json: bool
 
 
-def whole_lines() -> Iterator[str]:
-    """Lines of standard input with their ends."""
-    from regard.errors import DataError
+def answer(translator: "Translator", batch: list[str], search: "Search", shown: Shown) -> None:
+    from regard.cli.display import results
 
-    for number, line in enumerate(sys.stdin.buffer, start=1):
-        try:
-            yield line.decode()
-        except UnicodeDecodeError as error:
-            raise DataError(
-                f"standard input:{number}: not valid UTF-8 (byte 0x{line[error.start]:02x}); "
-                "save the text as UTF-8"
-            ) from None
+    prefixes = [shown.prefix] * len(batch) if shown.prefix else []
+    if not (shown.as_json or shown.align or search.n_best > 1):
+        results("\n".join(translator.texts(batch, search, prefixes)))
+        return
+    found = translator.translations(batch, search, prefixes)
+    for text, each in zip(batch, found, strict=True):
+        if shown.as_json or search.n_best > 1:
+            show(text, each, translator, shown.as_json)
+        else:
+            results(pharaoh(text, each[0], translator))
 
 
-def chunks(texts: Sequence[str] | Iterator[str], size: int) -> Iterator[list[str]]:
-    source = iter(texts)
-    while chunk := list(islice(source, size)):
-        yield chunk
+def source_language(run: "Run") -> str:
+    """The language that is translated from, for the prompt of a terminal."""
+    return next(iter(run.info().get("languages") or ()), "text")
+
+
+@contextmanager
+def progress(texts: Sequence[str], files: FileFlags) -> "Iterator[Advance]":
+    """A bar, but only where it stands alone: not between texts on the same screen."""
+    from regard.cli.display import shown_progress
+    from regard.reporter import no_progress
+
+    on_screen = bool(texts) or is_typed(texts, files) or sys.stdout.isatty()
+    with (no_progress if on_screen else shown_progress)("translated", 0) as advance:
+        yield advance
 
 
 def show(
