@@ -88,8 +88,19 @@ def test_files_that_do_not_go_together(files: Folder, names: tuple[str, ...], sa
         list(read_pairs(files(*names)))
 
 
-def test_given_languages_overrule_names(files: Folder) -> None:
+def test_given_languages_overrule_names_unless_some_names_show_them(files: Folder) -> None:
     assert len(list(read_pairs(files("a.en", "a.de"), ("en", "bar")))) == 1
+    assert len(list(read_pairs(files("a.en", "a.de", "b.eng", "b.deu")))) == 2
+    with pytest.raises(DataError, match=r"b\.en: its name shows en and de, but other files are"):
+        read_pairs(files("a.en", "a.fr", "b.en", "b.de"), ("en", "fr"))
+
+
+def test_validation_files_are_of_the_same_languages(files: Folder) -> None:
+    train = files("a.en", "a.fr")
+    (valid,) = corpora(files("v.fr", "v.en"), beside=train)
+    assert [(pair.source, pair.target) for pair in valid.read()] == [("v en", "v fr")]
+    with pytest.raises(DataError, match=r"v\.en: its name shows en and de"):
+        corpora(files("v.en", "v.de"), beside=train)
 
 
 def test_languages_are_those_of_the_first_corpus_that_shows_them() -> None:

@@ -18,10 +18,10 @@ from regard.data.columns import LABEL_NAMES, TEXT_NAMES
 from regard.data.lines import check_file, decoded, kind_of, raw_lines
 from regard.data.objects import OBJECTS, objects
 from regard.data.pair_columns import PAIR_NAMES, language_of, pair_layout
-from regard.data.pair_files import Languages, check_groups, codes_of, grouped, language_codes
+from regard.data.pair_files import Languages, check_groups, codes_of, grouped
 from regard.data.tables import TABLES, TableLayout, rows_of
 from regard.errors import DataError
-from regard.text.languages import base_code
+from regard.text.languages import NAMES, base_code
 
 Columns = Sequence[str | int]
 
@@ -79,29 +79,40 @@ def read_pairs(
 
 
 def corpora(
-    paths: Sequence[Path], languages: Languages | None = None, columns: Columns = ()
+    paths: Sequence[Path],
+    languages: Languages | None = None,
+    columns: Columns = (),
+    beside: Sequence[Path] = (),
 ) -> list[Corpus]:
     """The corpora of these files, in one direction: that of `languages`, or of the first corpus
-    whose names show one.
+    whose names show one. `beside` are other files that must be of the same languages.
     """
     groups = grouped(paths)
     check_groups(groups)
-    wanted = languages or language_codes(paths)
+    shown = [codes for group in (*grouped(beside), *groups) if (codes := codes_of(group))]
+    wanted = languages or next(iter(shown), None)
+    # If no name shows the languages that are asked for, the names mean something else.
+    meant = wanted is not None and any(_same(codes, wanted) is not None for codes in shown)
     found = []
     for group in groups:
-        turned = False
         codes = codes_of(group)
-        if codes and wanted and _bases(codes) != _bases(wanted):
-            turned = _bases(codes) == _bases(wanted)[::-1]
-            if not turned and languages is None:
-                raise DataError(
-                    f"{group[0]}: its name shows {codes[0]} and {codes[1]}, but other files are "
-                    f"{wanted[0]} and {wanted[1]}; give files of the same two languages"
-                )
-        elif codes and wanted and codes == wanted[::-1]:
-            turned = True  # pt-PT and pt-BR
-        found.append(Corpus(group, wanted, tuple(columns), turned))
+        turned = _same(codes, wanted) if codes and wanted else False
+        if turned is None and meant and codes and wanted and set(_bases(codes)) <= NAMES.keys():
+            raise DataError(
+                f"{group[0]}: its name shows {codes[0]} and {codes[1]}, but other files are "
+                f"{wanted[0]} and {wanted[1]}; give files of the same two languages"
+            )
+        found.append(Corpus(group, wanted, tuple(columns), bool(turned)))
     return found
+
+
+def _same(codes: Languages, wanted: Languages) -> bool | None:
+    """False for the same two languages, True if they are turned round, None for others."""
+    if codes == wanted[::-1]:
+        return True
+    if _bases(codes) == _bases(wanted):
+        return False
+    return True if _bases(codes) == _bases(wanted)[::-1] else None
 
 
 def _bases(codes: Languages) -> Languages:

@@ -73,9 +73,14 @@ class FilesSection(Section):
         few = f"too few {name} ({len(texts):,})"
         if len(texts) >= needed:
             few = f"too few different {name} ({different:,} among {len(texts):,})"
+        way = (
+            f"give at least {needed:,}"
+            if self.held_out_share >= 0.01
+            else "raise data.held_out_share"
+        )
         return DataError(
             f"{self.paths('train')[0]}: {few} to hold {100 * self.held_out_share:g} % out for "
-            f"validation; give at least {needed:,}, or name validation files with --valid"
+            f"validation; {way}, or name validation files with --valid"
         )
 
 

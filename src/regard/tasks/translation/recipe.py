@@ -82,7 +82,9 @@ class PairSection(ImportableSection):
         return [f"{' + '.join(map(str, group))} ×{weight:g}" for group, weight in groups]
 
     def corpora(self, name: Literal["train", "valid"]) -> list[Corpus]:
-        return corpora(self.paths(name), self.languages, self.columns or ())
+        """The corpora of train or valid. Names of the others' files show the languages, too."""
+        beside = self.paths("train") if name == "valid" else []
+        return corpora(self.paths(name), self.languages, self.columns or (), beside)
 
     def codes(self) -> tuple[str, str] | None:
         """The languages as named in the recipe, or as the file names show them."""
