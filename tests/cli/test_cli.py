@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from regard.cli import COMMANDS, INSIDE, main, place_of
+from regard.decode.search import Search
 
 WORDS = {"one": "un", "two": "deux", "three": "trois", "four": "quatre", "five": "cinq"}
 SETTINGS = (
@@ -104,6 +105,13 @@ def test_each_command_explains_itself(command: str, capsys: pytest.CaptureFixtur
     assert " ".join(first.split()) == listed, "the list has the first sentence of the docstring"
     for paragraph in (first, *more):
         assert " ".join(paragraph.split()).replace("`", "") in printed
+
+
+def test_translate_shows_the_defaults_of_a_search(capsys: pytest.CaptureFixture[str]) -> None:
+    printed = help_of(["translate"], capsys)
+    for name in ("n_best", "min_length", "top_k", "top_p", "seed"):
+        after = printed.split(f" --{name.replace('_', '-')} ", 1)[1].split(" --", 1)[0]
+        assert f"[default: {getattr(Search(), name):g}]" in after
 
 
 def test_help_is_in_plain_english(capsys: pytest.CaptureFixture[str]) -> None:

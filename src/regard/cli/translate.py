@@ -43,7 +43,7 @@ class SearchFlags:
     temperature
         Draw at random instead of searching: below 1 is more cautious, above 1 more varied.
     top_k
-        With a temperature: draw from the k likeliest pieces.
+        With a temperature: draw from the k likeliest pieces; 0 draws from all.
     top_p
         With a temperature: draw from the likeliest pieces of this total probability.
     seed
@@ -51,15 +51,15 @@ class SearchFlags:
     """
 
     beam_size: BeamSize = None
-    n_best: Annotated[int | None, OF_RUN] = None
+    n_best: Annotated[int | None, Parameter(show_default="1")] = None
     length_penalty: LengthPenalty = None
     max_length_ratio: Annotated[float | None, OF_RUN] = None
-    min_length: Annotated[int | None, OF_RUN] = None
+    min_length: Annotated[int | None, Parameter(show_default="0")] = None
     no_repeat_ngram: Annotated[int | None, OF_RUN] = None
-    temperature: Annotated[float | None, OF_RUN] = None
-    top_k: Annotated[int | None, OF_RUN] = None
-    top_p: Annotated[float | None, OF_RUN] = None
-    seed: Annotated[int | None, OF_RUN] = None
+    temperature: float | None = None
+    top_k: Annotated[int | None, Parameter(show_default="0")] = None
+    top_p: Annotated[float | None, Parameter(show_default="1")] = None
+    seed: Annotated[int | None, Parameter(show_default="1")] = None
 
     def over(self, defaults: "Search") -> "Search":
         from dataclasses import replace
