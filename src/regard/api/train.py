@@ -11,6 +11,7 @@ from regard.run import Run
 
 if TYPE_CHECKING:
     from regard.recipe import Recipe
+    from regard.start import Start
     from regard.training.events import Event
 
 
@@ -108,9 +109,8 @@ def train(
     asked = Asked(recipe, out, data, valid, task, languages, preset, lines, check)
     with prepared(asked) as start, shown_progress(start, progress) as show:
         from regard.training.events import Interrupted
-        from regard.training.run import training_run
 
-        for event in training_run(start.recipe, start.out):
+        for event in checked_run(start, check):
             show(event)
             if on_event is not None:
                 on_event(event)
@@ -172,6 +172,18 @@ def training_run(
     lines = setting_lines(settings, from_run)
     asked = Asked(recipe, out, data, valid, task, languages, preset, lines, check)
     with prepared(asked) as start:
-        from regard.training import run
+        yield from checked_run(start, check)
 
-        yield from run.training_run(start.recipe, start.out)
+
+def checked_run(start: "Start", check: bool) -> "Iterator[Event]":
+    """The events of a training, after a look at its data."""
+    from regard.checks.training import before_training
+    from regard.training.events import Note, Phase
+    from regard.training.run import training_run
+
+    if check:
+        yield Phase("Checking the data")
+        report = before_training(start.recipe, start.out, override="check=False")
+        for finding in report.of("warning") if report else ():
+            yield Note(str(finding), warning=True)
+    yield from training_run(start.recipe, start.out)

@@ -123,7 +123,9 @@ def shift_examples(pairs: Pairs, shift: Shift) -> Iterator[Example]:
         rows = range(begin, min(begin + 40, len(block), len(block) - shift.offset))
         for row in sorted(sorted(rows, key=lambda i: -len(block[i].source))[:EXAMPLES]):
             here, there = block[row], block[row + shift.offset]
-            place = f"{here.place} with {pairs.target_place(there)}"
+            file, _, line = pairs.target_place(there).rpartition(":")
+            same = here.place.startswith(f"{file}:")
+            place = f"{here.place} with {'line ' if same else f'{file}:'}{line}"
             yield Example(place, (here.source, there.target))
 
 

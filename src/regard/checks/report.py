@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from textwrap import shorten
 from typing import Any, Literal
 
 from regard.errors import DataError
@@ -10,6 +11,7 @@ from regard.errors import DataError
 # know.
 Severity = Literal["error", "warning", "note"]
 EXAMPLES = 3
+SHOWN = 60  # characters of a text in a sentence
 
 
 @dataclass(frozen=True)
@@ -18,6 +20,10 @@ class Example:
 
     place: str
     texts: tuple[str, ...]
+
+    def __str__(self) -> str:
+        short = (shorten(text, SHOWN, placeholder=" …") for text in self.texts)
+        return f"{self.place}: {' / '.join(short)}"
 
 
 @dataclass(frozen=True)
@@ -31,9 +37,8 @@ class Finding:
     examples: tuple[Example, ...] = ()
 
     def __str__(self) -> str:
-        """Everything in one sentence, as an error has it."""
-        places = ", ".join(each.place for each in self.examples[:EXAMPLES])
-        where = f" ({places})" if places else ""
+        """Everything in one sentence, as an error has it, with the first example."""
+        where = f" ({self.examples[0]})" if self.examples else ""
         return f"{self.sentence}{where}" + (f"; {self.advice}" if self.advice else "")
 
 

@@ -12,7 +12,7 @@ from regard.run import Run
 from regard.text.languages import base_code
 
 
-def before_training(recipe: Recipe, out: Path, override: str = "anyway=True") -> Report | None:
+def before_training(recipe: Recipe, out: Path, override: str) -> Report | None:
     """Look at the data of a recipe; a DataError says in a sentence what cannot be meant, and that
     `override` trains all the same.
     """

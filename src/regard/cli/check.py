@@ -37,7 +37,7 @@ def check(
     Parameters
     ----------
     files
-        Data files, or one recipe (TOML) whose data is checked.
+        Data files; or a recipe whose data is checked: a file (TOML), or a name of `regard recipes`.
     settings
         A setting of the recipe, like data.label=2. Repeat it for more settings.
     as_json
@@ -61,13 +61,14 @@ def look(files: tuple[Path, ...], given: dict[str, Any], settings: tuple[str, ..
     from regard.checks.training import check_recipe
     from regard.errors import RecipeError
     from regard.recipe import read
+    from regard.recipe_names import is_shipped
 
     flags = [flag for flag in given if flag not in ("valid", "languages") and given[flag]]
     if bool(files) == bool(flags) or len(flags) > 1:
         raise RecipeError(
             "give the files to check, or one of --pairs, --text, --labelled and --tagged with them"
         )
-    if len(files) == 1 and files[0].suffix == ".toml":
+    if len(files) == 1 and (files[0].suffix == ".toml" or is_shipped(files[0])):
         recipe = read(files[0], settings)
         report = check_recipe(recipe)
         if report is None:
@@ -164,11 +165,14 @@ def check_first(recipe: "Recipe", out: Path, anyway: bool) -> None:
     """Say on stderr what is odd about the data of a training; stop at what cannot be meant."""
     from regard.checks.training import look_before_training, refusal
     from regard.cli.display import talk
+    from regard.run import Run
 
+    console = talk()
+    if not Run(out).recipe_path.exists():
+        console.print("Checking the data …", style="dim")
     report = look_before_training(recipe, out)
     if report is None:
         return
-    console = talk()
     for finding in report.findings:
         if finding.severity == "warning" or (finding.severity == "error" and anyway):
             show_finding(console, finding)
