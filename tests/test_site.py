@@ -74,6 +74,14 @@ def test_the_list_of_pages_has_every_page_once(folder: Path) -> None:
     assert Counter(name for name in listed if "/" not in name) == Counter(pages)
 
 
+def test_the_tour_of_the_code_has_every_room() -> None:
+    tour = (DOCS / "architecture.md").read_text("utf-8")
+    for path in (ROOT / "src" / "regard").iterdir():
+        room = f"`{path.name}/" if path.is_dir() else f"`{path.name}`"
+        if path.name[0] not in "_." and (path.is_dir() or path.suffix == ".py"):
+            assert room in tour, path.name
+
+
 def test_no_sentence_is_on_two_pages() -> None:
     """Sentences of eight words or more; tables, headings and code may repeat."""
     homes: dict[str, set[str]] = {}
