@@ -290,6 +290,7 @@ LIGHT = [
     *("tasks.translation.task", "tasks.translation.translator", "tasks.language_model"),
     *("tasks.masked_language_model", "tasks.classification", "tasks.tagging"),
     *("start", "training.events", "training.card", "compare.experiment", "cli"),
+    *("datasets.fetch", "recipe_names", "recipe_catalogue", "cli.recipes", "cli.lines"),
 ]
 
 

@@ -113,6 +113,13 @@ def test_a_whole_text_is_scored_and_continued_from_a_file(tmp_path: Path) -> Non
     assert written.read_text("utf-8").startswith("\n".join(SENTENCES))
 
 
+def test_lines_are_not_asked_of_texts(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["score", str(OLD_RUNS / "language-model-gpt"), "one", "--lines"])
+    assert stopped.value.code == 2
+    assert "--lines is for a file or a pipe" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("command", [*COMMANDS, "generate"])
 def test_what_cannot_be_read_or_written_is_refused_before_a_run_is_loaded(
     command: str,

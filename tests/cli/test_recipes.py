@@ -1,5 +1,6 @@
+import gzip
 import json
-import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,20 @@ def test_a_recipe_is_shown_by_name_with_settings(capsys: pytest.CaptureFixture[s
     assert facts["recipe"]["seed"] == 3
 
 
+def test_the_data_of_a_recipe_is_checked_by_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["check", "tinyshakespeare"])
+    assert "`regard recipes fetch tinyshakespeare` downloads it" in "".join(capsys.readouterr())
+    path = tmp_path / "data" / "tinyshakespeare" / "input.txt.gz"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(gzip.compress(b"First Citizen: Before we proceed any further.\n" * 300))
+    with suppress(SystemExit):  # copies are an error
+        main(["check", "tinyshakespeare", "--json"])
+    assert json.loads(capsys.readouterr().out)
+
+
 def test_a_run_has_fixed_settings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "recipe.toml").write_bytes(shipped()["demo"].read_bytes())
@@ -91,10 +106,3 @@ def test_a_folder_beside_does_not_hide_a_recipe(
 ) -> None:
     (tmp_path / "demo").mkdir()
     assert "up to 2,100" in output(capsys, "show", "demo")
-
-
-@pytest.mark.skipif("torch" in sys.modules, reason="another test has loaded PyTorch")
-def test_nothing_of_it_loads_torch(capsys: pytest.CaptureFixture[str]) -> None:
-    output(capsys, "recipes")
-    output(capsys, "recipes", "demo")
-    assert "torch" not in sys.modules

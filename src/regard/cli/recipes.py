@@ -81,7 +81,7 @@ def fetch(name: str, /, *, to: Path | None = None, anyway: bool = False) -> None
         if is_here(each, folder):
             say(f"{each.name}: already in {folder}.")
         else:
-            say(f"{each.name}: {each.about}.")
+            say(f"{each.about}.")
             say(f"  {shown_size(each.bytes)} from {each.home}. Licence: {each.licence}.")
             fetch_one(each, folder, Reporter(say, bytes_shown), check=not anyway)
             if each.note:

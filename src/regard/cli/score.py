@@ -40,10 +40,13 @@ def score(
         Print one JSON object per text: tokens, log-probabilities, perplexity, bits per character.
     """
     from regard.cli.checks import open_run
+    from regard.errors import UsageError
 
     open_run(run, "score")
     files = files or FileFlags()
     files.check(texts)
+    if lines and texts:
+        raise UsageError("--lines is for a file or a pipe; leave it out for texts")
     from regard.tasks.writer import Writer
 
     writer = Writer.load(run, device)
