@@ -251,3 +251,10 @@ def test_the_column_of_running_text(write: Writer, cells: Cells, header: str, ta
     path = write(columns(*cells, header=header))
     assert text_layout(path).columns == (taken,)
     assert list(read_documents([path]))[:2] == [f"{cells[taken][0]}\n", None]
+
+
+def test_a_sentence_about_cells_of_several_lines_is_one_line(write: Writer) -> None:
+    path = write('"Two\nlines","Six\nwords"\n"Three\nlines","Some\nwords"\n' * 30, "t.csv")
+    with pytest.raises(DataError, match=r'\("Two lines", "Three lines"\)') as raised:
+        list(read_texts([path]))
+    assert "\n" not in str(raised.value)

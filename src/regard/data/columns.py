@@ -55,7 +55,7 @@ def layout_of(
     return TableLayout(
         sample.delimiter,
         sample.quoted,
-        tuple(cell.strip() for cell in sample.rows[0]) if header else (),
+        tuple(sample.first_row) if header else (),
         tuple(columns),
         roles,
         why,

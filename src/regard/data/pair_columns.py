@@ -89,8 +89,9 @@ def _named_pair(sample: Sample, languages: tuple[str, str] | None) -> tuple[list
         return pair, "by the languages in the first line"
     if len(found) == sample.width >= 2:
         raise DataError(
-            f"{place_of(sample)}: the columns are {', '.join(sample.rows[0])}, and {languages[0]} "
-            f"and {languages[1]} are asked for; give a table of these languages, or name its own"
+            f"{place_of(sample)}: the columns are {', '.join(sample.first_row)}, and "
+            f"{languages[0]} and {languages[1]} are asked for; give a table of these languages, or "
+            "name its own"
         )
     return None
 
@@ -142,7 +143,7 @@ def _refuse_labels_by_name(sample: Sample) -> None:
     )
     if text and label:
         raise DataError(
-            f"{place_of(sample)}: the columns are {', '.join(sample.rows[0])}, so these are texts "
-            "and their labels, which are for --labelled; if they are pairs, set data.columns to "
-            "the two columns"
+            f"{place_of(sample)}: the columns are {', '.join(sample.first_row)}, so these are "
+            "texts and their labels, which are for --labelled; if they are pairs, set data.columns "
+            "to the two columns"
         )

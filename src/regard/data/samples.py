@@ -58,7 +58,9 @@ class Column:
     @property
     def spaced(self) -> float:
         """The share of cells that hold several words."""
-        return sum(" " in value for value in self.values) / max(1, len(self.values))
+        return sum(" " in value or "\n" in value for value in self.values) / max(
+            1, len(self.values)
+        )
 
     @property
     def has_few_values(self) -> bool:
@@ -67,7 +69,7 @@ class Column:
 
     def examples(self, most: int = 3) -> str:
         """ "good", "bad", …: its commonest values."""
-        found = [each for each, _ in self.counts.most_common(most)]
+        found = [" ".join(each.split()) for each, _ in self.counts.most_common(most)]
         shown = [f'"{each[:30]}…"' if len(each) > 30 else f'"{each}"' for each in found]
         return ", ".join(shown) + ", …" * (len(self.counts) > len(found))
 
@@ -87,9 +89,13 @@ class Sample:
         return next((len(row) for row in self.rows if any(row)), 1)
 
     @cached_property
+    def first_row(self) -> list[str]:
+        return [" ".join(cell.split()) for cell in self.rows[0]] if self.rows else []
+
+    @cached_property
     def names(self) -> list[str]:
         """The cells of the first row, as names of columns are compared."""
-        return [cell.strip().lower() for cell in self.rows[0]] if self.rows else []
+        return [cell.lower() for cell in self.first_row]
 
     def columns(self, header: bool) -> list[Column]:
         cells: list[list[str]] = [[] for _ in range(self.width)]
