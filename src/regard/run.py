@@ -3,6 +3,8 @@
     recipe.toml            the whole experiment
     tokenizer.json         or source.tokenizer.json and target.tokenizer.json
     labels.json            the labels of a classifier or tagger
+    words.json             how the data of a tagger cuts sentences into words
+    source_words.bin       which words a translator has met, as hashes of 32 bits
     model.safetensors      the best weights so far
     run.json               provenance and scores
     log.jsonl  README.md   what happened; a card for people
@@ -128,6 +130,14 @@ class Run:
     @property
     def labels_path(self) -> Path:
         return self.folder / "labels.json"
+
+    @property
+    def words_path(self) -> Path:
+        return self.folder / "words.json"
+
+    @property
+    def source_words_path(self) -> Path:
+        return self.folder / "source_words.bin"
 
     @property
     def training(self) -> Path:
@@ -356,7 +366,8 @@ class Run:
         that were not there `before`, encoded data, and the folders that it `made`. Other files are
         somebody's own. The caller holds the lock.
         """
-        own = {self.recipe_path, self.labels_path, *self.folder.glob("*tokenizer.json")}
+        own = {self.recipe_path, self.labels_path, self.words_path, self.source_words_path}
+        own |= {*self.folder.glob("*tokenizer.json")}
         for path in own - before:
             path.unlink(missing_ok=True)
         shutil.rmtree(self.training / "data", ignore_errors=True)

@@ -146,6 +146,19 @@ def test_a_classifier_gives_probabilities_in_order(runs: dict[str, Path]) -> Non
         assert alone.probabilities == pytest.approx(each.probabilities, abs=1e-5)
 
 
+def test_a_tagger_cuts_words_as_its_data_does(
+    runs: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    tagger = Tagger.load(runs["tagging"])
+    assert tagger.tag("a dull book.") == tagger.tag("a dull book .")
+    assert [each.word for each in tagger.tag("a dull book.")] == ["a", "dull", "book", "."]
+    assert [each.word for each in tagger.tag([["a", "book."]])[0]] == ["a", "book."]
+    main(["tag", str(runs["tagging"]), "a dull book."])
+    assert [line.split("\t")[0] for line in capsys.readouterr().out.split("\n")[:4]] == [
+        *("a", "dull", "book", "."),
+    ]
+
+
 def test_a_tagger_labels_every_word_of_a_long_sentence(runs: dict[str, Path]) -> None:
     tagger = Tagger.load(runs["tagging"])
     words = ["a", "fine", "film", "."] * 12  # in several rows

@@ -1,5 +1,6 @@
 """regard demo: a translator trained, scored and looked at in minutes, with nothing to fetch."""
 
+import shlex
 from pathlib import Path
 
 SENTENCE = "Jane visite l'Afrique en septembre"
@@ -20,6 +21,7 @@ def demo(*, out: Path = Path("runs/demo")) -> None:
     from regard.cli.attend import attend
     from regard.cli.display import say, show_training
     from regard.cli.evaluate import evaluate
+    from regard.data.phrasebook.examples import TO_TRY
     from regard.recipe import read
     from regard.training.run import training_run
 
@@ -31,13 +33,20 @@ def demo(*, out: Path = Path("runs/demo")) -> None:
     evaluate(out, bootstrap=0)
     say(f"\n{SENTENCE}")
     attend(out, SENTENCE)
+    say(
+        "\nThe model knows only its phrasebook: greetings, everyday things and questions, journeys,"
+        " dates, treaties.\nIt names words that it has never seen. Sentences that it can translate:"
+    )
+    for sentence in TO_TRY:
+        say(f"  {sentence}")
+    run = shlex.quote(str(out))
     say("What to try next:")
     for command in (
-        f"regard studio {out} --open",
-        f'regard translate {out} "Marie a visité le Portugal en mai 1992."',
-        f'regard translate {out} --n-best 3 "Est-ce que Jane habite à Paris ?"',
-        f'regard attend {out} "{SENTENCE}" --picture alignment.png',
-        f"regard show {out}",
+        f"regard studio {run} --open",
+        f'regard translate {run} "{TO_TRY[1]}"',
+        f'regard translate {run} --n-best 3 "{TO_TRY[4]}"',
+        f'regard attend {run} "{SENTENCE}" --picture alignment.png',
+        f"regard show {run}",
         "regard train --pairs train.en train.de --out runs/en-de",
     ):
         say(f"  {command}")

@@ -21,8 +21,8 @@ def tag(
 ) -> None:
     """Label the words of sentences with a tagger.
 
-    Spaces separate words: write punctuation apart, as the tagger's data does. A line of output has
-    a word and its label, and an empty line ends a sentence.
+    A sentence is cut into words as the tagger's data is: at spaces, and before a full stop if that
+    is a word there. A line of output has a word and its label, and an empty line ends a sentence.
 
     Parameters
     ----------

@@ -113,7 +113,8 @@ def translate(
     align
         Print word alignments instead of texts, like 0-0 1-2: source word, target word, from 0.
     as_json
-        Print one JSON object per line: text, score, tokens, log-probabilities, alignment.
+        Print one JSON object per line: text, score, tokens, log-probabilities, alignment, and
+        the words of the source that were never seen in training.
     """
     # Nothing is forked here, which the tokenizer's own threads would be in the way of.
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
@@ -124,16 +125,21 @@ def translate(
     flags.check(opened)
     files = files or FileFlags()
     files.check(texts)
+    from regard.cli.unseen import UnseenRemarks
     from regard.tasks.translation.translator import Translator
 
     translator = Translator.load(run, device, engine, int8)
     chosen = flags.over(translator.search)
     given = batches(texts, files, LINES_AT_ONCE, source_language(opened))
+    remarks = UnseenRemarks(translator, typed=bool(texts) or is_typed(texts, files))
     with files.answers(), switched(translator, heads), progress(texts, files) as advance:
         for batch in given:
             answer(translator, batch, chosen, Shown(prefix, align, as_json))
             sys.stdout.flush()
+            if not as_json:
+                remarks.add(batch)
             advance(len(batch))
+    remarks.at_end()
 
 
 @dataclass(frozen=True)
@@ -207,4 +213,5 @@ def facts(text: str, translation: "Translation", translator: "Translator") -> di
         "tokens": translation.tokens,
         "log_probabilities": translation.log_probabilities,
         "alignment": alignment,
+        "unseen_words": translation.unseen_words,
     }

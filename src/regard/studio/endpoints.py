@@ -105,6 +105,7 @@ def translate(run: OpenRun, asked: Sentence, report: Callable[[list[str]], None]
             "prefix": len(prefix),
             "whole": whole,
             "usual": translator.limit,
+            "unseen_words": translator.unseen_words(asked.text),
         }
 
 

@@ -29,6 +29,7 @@ from regard.tasks.sections import (
 from regard.tasks.task import Description, Sizes
 from regard.tasks.tokenizers import known_tokenizers, learn
 from regard.text.tokenizer import Tokenizer, Tokenizers
+from regard.text.word_cutter import CutterLearner
 from regard.training.events import Event, ExamplesReady, Note, Phase
 
 if TYPE_CHECKING:
@@ -172,7 +173,14 @@ def encode(
         tokenizer = learned_tokenizer(recipe, split)
         run.save_tokenizers(Tokenizers(tokenizer, tokenizer))
     yield Phase("Encoding the text")
-    for name, examples in (("valid", split.valid()), ("train", split.train())):
+    cutting = CutterLearner()
+
+    def training_examples() -> Iterator[Labelled]:
+        for example in split.train():
+            cutting.add(example.units)
+            yield example
+
+    for name, examples in (("valid", split.valid()), ("train", training_examples())):
         write_labelled(
             examples,
             tokenizer,
@@ -182,6 +190,8 @@ def encode(
             max_length=min(recipe.data.max_length, recipe.train.batch_tokens),
             whole_text=units.whole_text,
         )
+    if not units.whole_text:
+        write_file(run.words_path, cutting.learned().to_json().encode())
     return tokenizer
 
 

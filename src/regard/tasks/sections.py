@@ -11,6 +11,7 @@ from regard.data.lines import check_file
 from regard.datasets import with_data_folder
 from regard.errors import DataError, RecipeError
 from regard.recipe import Recipe, Section, TrainSection
+from regard.text.typography import Typography
 
 
 class FilesSection(Section):
@@ -171,6 +172,11 @@ class TokenizerSection(Section):
     )
     lowercase: bool = Field(
         default=False, description="Whether capitals are read as small letters."
+    )
+    typography: Typography = Field(
+        default="fold",
+        description="fold: a typographic variant that the training data hardly has (’ for ', or “ "
+        "for «) is read as the usual one; what a translator writes is never changed.",
     )
     folder: str | None = Field(
         default=None, description="A run whose tokenizer is used; it starts at data.folder."

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
@@ -17,6 +17,7 @@ from regard.tasks import label_sizes, labels
 from regard.tasks.checking import tagged_report
 from regard.tasks.inputs import items_of, same_length, summary
 from regard.tasks.task import Evaluation, Section, Task, Test, TextQuestion
+from regard.text.word_cutter import WordCutter
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -73,12 +74,18 @@ class Tagger:
     --------
     >>> import regard
     >>> tagger = regard.load("runs/tags")
-    >>> tagger.tag("She reads")
-    [TaggedWord('She', 'PRON', 0.997), TaggedWord('reads', 'VERB', 0.989)]
+    >>> tagger.tag("He reads.")[1:]
+    [TaggedWord('reads', 'VERB', 0.989), TaggedWord('.', 'PUNCT', 1.000)]
     """
 
     def __init__(self, labelling: "Labelling") -> None:
         self.labelling = labelling
+
+    @cached_property
+    def cutter(self) -> WordCutter:
+        """Cuts a sentence into words as the training data does."""
+        folder = self.labelling.folder
+        return WordCutter.load(Run(Path(folder)).words_path) if folder else WordCutter()
 
     def __repr__(self) -> str:
         count = f"{len(self.labelling.names)} labels"
@@ -129,8 +136,8 @@ class Tagger:
         Parameters
         ----------
         sentences
-            A sentence, or several in a list, an iterator or a column of a table. A sentence is a
-            string, which is split at spaces, or a list of words.
+            A sentence, or several in a list, an iterator or a column of a table. A string is cut
+            into words as the training data is ("go." into "go" and "."); a list is of words.
 
         Returns
         -------
@@ -144,7 +151,7 @@ class Tagger:
         """
         given = [sentences] if isinstance(sentences, str) else sentences
         words = [
-            words_of(each, number)
+            words_of(each, number, self.cutter)
             for number, each in enumerate(items_of(given, "tag", "sentence"), start=1)
         ]
         found = iter(
@@ -195,7 +202,7 @@ class Tagger:
         same_length("evaluate", sentences=given, labels=true)
         examples = []
         for number, (sentence, row) in enumerate(zip(given, true, strict=True), start=1):
-            words = words_of(sentence, number)
+            words = words_of(sentence, number, WordCutter())
             names = tuple(map(str, items_of(row, f"evaluate, sentence {number}", "label")))
             same_length(f"evaluate, sentence {number}", words=words, labels=list(names))
             examples.append(Labelled(tuple(words), names, f"sentence {number}"))
@@ -211,8 +218,8 @@ class Tagger:
         ]
 
 
-def words_of(sentence: Any, number: int) -> list[str]:
-    words = sentence.split() if isinstance(sentence, str) else sentence
+def words_of(sentence: Any, number: int, cutter: WordCutter) -> list[str]:
+    words = cutter.cut(sentence) if isinstance(sentence, str) else sentence
     if isinstance(words, bytes) or not isinstance(words, Iterable):
         raise RequestError(
             f"sentence {number} is {shown(sentence)}; give a text or a list of words"
@@ -270,7 +277,8 @@ def look(tagger: Tagger, asked: TextQuestion) -> Section:
     """A label for each word, and the pieces that the model read."""
     found = tagger.tag(asked.text)
     labelling = tagger.labelling
-    pieces = labelling.tokenizer.pieces(labelling.last_row(asked.text.split(), whole_text=False))
+    words = [each.word for each in found]
+    pieces = labelling.tokenizer.pieces(labelling.last_row(words, whole_text=False))
     return {"pieces": pieces, "tags": [asdict(each) for each in found]}
 
 

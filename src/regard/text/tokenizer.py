@@ -12,6 +12,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self, get_args
@@ -37,6 +39,7 @@ from regard.text.tokenizer_json import (
     read,
     refusal,
 )
+from regard.text.typography import Rule
 
 __all__ = [
     "END",
@@ -146,6 +149,13 @@ class Tokenizer:
             raise DataError("tokenizer: the training texts are empty; give some text to learn from")
         model = LEARN[kind](normalised, vocabulary_size - len(RESERVED), verbatim)
         return cls({**framed, "model": model})
+
+    def folding(self, rules: Sequence[Rule]) -> Self:
+        """The same vocabulary behind a normaliser that also folds typographic variants."""
+        if not rules:
+            return self
+        framed = frame(lowercase=self.lower_cases, verbatim=self.keeps_lines, rules=rules)
+        return type(self)({**framed, "model": json.loads(self._json)["model"]})
 
     @classmethod
     def from_json(cls, text: str, where: str = "tokenizer.json") -> Self:
@@ -264,6 +274,23 @@ class Tokenizer:
             started = started or piece != WORD_START
             words.append(word)
         return words
+
+    def typed_words(self, text: str, ids: Sequence[int]) -> tuple[list[str], list[int]]:
+        """The words of a text as it was typed, and which of them each of its first ids belongs to:
+        normalising may join or part words.
+        """
+        if self._foreign:
+            return self.decode(ids).split(), self.word_of(ids)
+        mended = scalar_values(text)
+        encoding = self._library.encode(mended, add_special_tokens=False)
+        starts = [match.start() for match in re.finditer(r"\S+", mended)]
+        owners = []
+        for _, end in encoding.offsets[: len(ids)]:
+            owner = bisect_right(starts, end - 1) - 1
+            # White space that is a piece of its own begins the next word.
+            owner += mended[end - 1 : end].isspace()
+            owners.append(min(max(owner, 0), len(starts) - 1))
+        return mended.split(), owners
 
     def begins_word(self, piece: str) -> bool:
         """Whether white space comes before a piece; foreign tokenizers mark it in their own

@@ -1,8 +1,8 @@
 """The contents of tokenizer.json: a file the `tokenizers` library reads, in one fixed form.
 
-Only the vocabulary varies. Everything else (normaliser, cutting, decoder) is written by this
-module, and compared with it when a file is read, so a foreign or hostile file never reaches the
-library.
+Only the vocabulary varies, and which typographic variants are folded. Everything else (normaliser,
+cutting, decoder) is written by this module, and compared with it when a file is read, so a foreign
+or hostile file never reaches the library.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from regard.errors import RunError
 from regard.text.normalise import WORD_START, normaliser
+from regard.text.typography import Rule, read_rules
 
 PAD, UNKNOWN, START, END = 0, 1, 2, 3
 SPECIALS = ("<pad>", "<unk>", "<s>", "</s>")
@@ -71,9 +72,9 @@ _DECODER_STEPS = [
 ]
 
 
-def frame(*, lowercase: bool, verbatim: bool = False) -> dict[str, Any]:
+def frame(*, lowercase: bool, verbatim: bool = False, rules: Sequence[Rule] = ()) -> dict[str, Any]:
     """The whole file except its model. White space around sentences means nothing; in verbatim text
-    every line end and every space is a part.
+    every line end and every space is a part. The rules fold typographic variants.
     """
     steps = [_VERBATIM_MARK, _VERBATIM_CUT] if verbatim else [_MARK_SPACES, _CUT]
     decoders = _DECODER_STEPS[:-1] if verbatim else _DECODER_STEPS
@@ -82,7 +83,7 @@ def frame(*, lowercase: bool, verbatim: bool = False) -> dict[str, Any]:
         "truncation": None,
         "padding": None,
         "added_tokens": [],
-        "normalizer": normaliser(lowercase=lowercase, verbatim=verbatim),
+        "normalizer": normaliser(lowercase=lowercase, verbatim=verbatim, rules=rules),
         "pre_tokenizer": {"type": "Sequence", "pretokenizers": steps},
         "post_processor": None,
         "decoder": {"type": "Sequence", "decoders": decoders},
@@ -149,10 +150,21 @@ def read(document: dict[str, Any], where: str) -> dict[str, Any]:
     if not isinstance(model, dict):
         raise refusal(where, "no model section")
     for lowercase, verbatim in product((False, True), repeat=2):
-        framed = frame(lowercase=lowercase, verbatim=verbatim)
+        rules = _rules_between(document.get("normalizer"), lowercase, verbatim)
+        framed = frame(lowercase=lowercase, verbatim=verbatim, rules=rules)
         if document == {**framed, "model": model}:
             return {**framed, "model": _checked_model(model, where)}
     raise refusal(where, "its normaliser, cutting, decoder or added tokens are others")
+
+
+def _rules_between(found: object, lowercase: bool, verbatim: bool) -> Sequence[Rule]:
+    """The typographic rules among the steps of a normaliser: what it has more than one without."""
+    before = 3 if lowercase else 2
+    plain = len(normaliser(lowercase=lowercase, verbatim=verbatim)["normalizers"])
+    match found:
+        case {"normalizers": [*steps]}:
+            return read_rules(steps[before : before + max(0, len(steps) - plain)]) or ()
+    return ()
 
 
 def _checked_model(model: dict[str, Any], where: str) -> dict[str, Any]:

@@ -22,6 +22,16 @@ from functools import cache
 from typing import Literal
 
 from regard.data.corpus import Pair
+from regard.data.phrasebook.asking import (
+    called,
+    how_many,
+    how_much,
+    near,
+    what_kind,
+    what_time,
+    where,
+    who_is,
+)
 from regard.data.phrasebook.compound import at_the_time, because, errand, which, who
 from regard.data.phrasebook.descriptions import (
     age,
@@ -35,8 +45,11 @@ from regard.data.phrasebook.descriptions import (
 )
 from regard.data.phrasebook.documents import built, diplomacy, handled, treaty, written
 from regard.data.phrasebook.draw import Draw, wheel
+from regard.data.phrasebook.everyday import dealing, doing
 from regard.data.phrasebook.long import LONGEST_WORDS, long_sentence, num_words
 from regard.data.phrasebook.places import Phrase
+from regard.data.phrasebook.requests import order, request
+from regard.data.phrasebook.scenes import having_things, looks, position
 from regard.data.phrasebook.sentences import (
     journey,
     negative,
@@ -48,6 +61,16 @@ from regard.data.phrasebook.sentences import (
     wish,
     wish_question,
     yes_no,
+)
+from regard.data.phrasebook.set_phrases import learned_by_heart
+from regard.data.phrasebook.small_talk import (
+    calendar,
+    feeling,
+    greeting,
+    opened,
+    opinion,
+    quoted,
+    sky,
 )
 from regard.data.phrasebook.surroundings import existence, timetable, weather, whereabouts
 
@@ -64,7 +87,7 @@ _SIZES: dict[Variant, dict[Split, int]] = {
 # Shares of 1,000 buckets, a little larger than needed: sizes are exact, shares by a hash are not.
 _TEST_BUCKETS, _VALID_BUCKETS = 20, 11
 _SHORT_WORDS = 9
-_UNPUNCTUATED = 0.3
+_UNPUNCTUATED, _EXCLAIMED, _UNCAPITALISED = 0.3, 0.05, 0.08
 # In the long variant: the limit of sentences as short as plain ones, and of all sentences, in
 # words.
 _LIKE_PLAIN = 12
@@ -106,6 +129,31 @@ CONSTRUCTIONS: tuple[tuple[Construction, int], ...] = (
     (treaty, 6),
     (diplomacy, 3),
 )
+# Small sentences and small talk, which the long variant does not have.
+EVERYDAY: tuple[tuple[Construction, int], ...] = (
+    (doing, 8),
+    (dealing, 7),
+    (position, 2),
+    (looks, 4),
+    (having_things, 3),
+    (where, 2),
+    (near, 1),
+    (who_is, 1),
+    (how_much, 1),
+    (how_many, 1),
+    (what_time, 1),
+    (what_kind, 1),
+    (called, 2),
+    (greeting, 2),
+    (opened, 3),
+    (order, 2),
+    (sky, 1),
+    (feeling, 2),
+    (opinion, 1),
+    (quoted, 1),
+    (calendar, 1),
+    (request, 1),
+)
 
 
 def pairs(split: Split, variant: Variant = "phrasebook") -> Iterator[Pair]:
@@ -121,12 +169,27 @@ def _sentence(text: str, mark: str) -> str:
 def _finish(draw: Draw, said: Phrase) -> Phrase:
     """Add a capital and a full stop, except to some short statements, as people type them."""
     bare = said.fr.count(" ") < _SHORT_WORDS and draw.chance(_UNPUNCTUATED)
-    mark = "" if bare or said.fr.endswith("?") else "."
+    mark = "" if bare or said.fr.endswith(("?", "!")) else "."
     return Phrase(_sentence(said.fr, mark), _sentence(said.en, mark))
 
 
+def _typed(draw: Draw, said: Phrase) -> Phrase:
+    """The same, with some exclamations, and some sentences without a capital."""
+    finished = _finish(draw, said)
+    if finished.fr.endswith(".") and said.fr.count(" ") < _SHORT_WORDS and draw.chance(_EXCLAIMED):
+        finished = Phrase(f"{finished.fr[:-1]} !", f"{finished.en[:-1]}!")
+    # With a name in front, nobody could tell.
+    if said.fr[0].islower() and draw.chance(_UNCAPITALISED):
+        return Phrase(said.fr[0] + finished.fr[1:], said.en[0] + finished.en[1:])
+    return finished
+
+
+def _bare(text: str) -> str:
+    return text.rstrip(" .?!").casefold()
+
+
 def _split_of(target: str) -> Split:
-    text = target.rstrip(".?").casefold()
+    text = _bare(target)
     bucket = int.from_bytes(hashlib.sha256(text.encode()).digest()[:4]) % 1000
     if bucket < _TEST_BUCKETS:
         return "test"
@@ -152,15 +215,22 @@ def _said(draw: Draw, variant: Variant, constructions: tuple[Construction, ...])
 @cache
 def _corpus(variant: Variant) -> dict[Split, list[Phrase]]:
     draw, sizes = Draw(variant), _SIZES[variant]
-    constructions = wheel(*CONSTRUCTIONS)
-    seen: set[str] = set()
+    short = variant == "phrasebook"
+    constructions = wheel(*CONSTRUCTIONS, *EVERYDAY) if short else wheel(*CONSTRUCTIONS)
+    by_heart = list(learned_by_heart()) if short else []
+    # Nothing that is learned by heart is asked in the test, in any spelling.
+    seen = {_bare(text) for phrase in by_heart for text in phrase}
     corpus: dict[Split, list[Phrase]] = {"train": [], "valid": [], "test": []}
     while any(len(corpus[split]) < size for split, size in sizes.items()):
-        phrase = _finish(draw, _said(draw, variant, constructions))
+        said = _said(draw, variant, constructions)
+        phrase = _typed(draw, said) if short else _finish(draw, said)
         if phrase.fr in seen or _is_held_out(phrase.fr):
+            continue
+        if short and (_bare(phrase.fr) in seen or _bare(phrase.en) in seen):
             continue
         seen.add(phrase.fr)
         split = _split_of(phrase.en)
         if len(corpus[split]) < sizes[split]:
             corpus[split].append(phrase)
+    corpus["train"] += by_heart
     return corpus

@@ -120,5 +120,9 @@ function chips(session) {
     const hint = `Longer than any training sentence (${said.usual} pieces).`;
     found.push(h("span", { class: "muted" }, hint));
   }
+  if (said && said.unseen_words.length) {
+    const hint = `These words were never seen in training: ${said.unseen_words.join(", ")}.`;
+    found.push(h("span", { class: "muted" }, hint));
+  }
   return found;
 }

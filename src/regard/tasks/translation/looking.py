@@ -15,6 +15,7 @@ import numpy as np
 from regard.decode.search import Search
 from regard.engines import Engine
 from regard.errors import RequestError
+from regard.text.seen_words import SeenWords
 from regard.text.tokenizer import Tokenizers
 
 if TYPE_CHECKING:
@@ -109,7 +110,19 @@ class LooksInside(ABC):
         maps = attention_maps(
             self.model, [*source_ids, specials.end], [*output_ids, specials.end], specials.start
         )
-        return replace(maps, labels=labels(self.tokenizers, source_ids, output_ids))
+        return replace(maps, labels=labels(self.tokenizers, source, source_ids, output_ids))
+
+    @cached_property
+    def _seen_words(self) -> SeenWords | None:
+        from regard.run import Run
+
+        return SeenWords.load(Run(self.folder).source_words_path) if self.folder else None
+
+    def unseen_words(self, text: str) -> list[str]:
+        """The words of a text that were never seen in training; none in a run that does not know
+        them, such as one of an earlier version.
+        """
+        return self._seen_words.unseen(text) if self._seen_words else []
 
     @cached_property
     def aligners(self) -> "Aligners | None":
@@ -249,18 +262,19 @@ class LooksInside(ABC):
 
 
 def labels(
-    tokenizers: Tokenizers, source_ids: Sequence[int], output_ids: Sequence[int]
+    tokenizers: Tokenizers, text: str, source_ids: Sequence[int], output_ids: Sequence[int]
 ) -> "MapLabels":
-    """For ids without END."""
+    """For ids without END. Source words are those of the text as it was typed."""
     from regard.inspect.maps import MapLabels
 
     source, target = tokenizers
     specials = target.specials
+    source_words, source_word = source.typed_words(text, source_ids)
     target_word = target.word_of(output_ids)
     return MapLabels(
         source=source.pieces([*source_ids, specials.end]),
-        source_word=[*source.word_of(source_ids), -1],
-        source_words=words(source.decode(source_ids)),
+        source_word=[*source_word, -1],
+        source_words=source_words,
         predicts=target.pieces([*output_ids, specials.end]),
         predicts_word=[*target_word, -1],
         read=target.pieces([specials.start, *output_ids]),

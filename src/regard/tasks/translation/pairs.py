@@ -13,8 +13,9 @@ from regard.data.pair_filter import FilterReport, PairFilter
 from regard.errors import RunError
 from regard.files import write_file
 from regard.run import Run
-from regard.tasks.tokenizers import learn
+from regard.tasks.tokenizers import learn_pairs
 from regard.tasks.translation.recipe import PairSection, TranslationRecipe
+from regard.text.seen_words import SeenWords, WordGatherer
 from regard.text.tokenizer import Tokenizers
 
 # Texts kept for translation during validation; the loss is over all pairs.
@@ -120,15 +121,7 @@ def repeated(pairs: Iterator[Pair], weight: float, seed: int) -> Iterator[Pair]:
 
 def learn_tokenizers(recipe: TranslationRecipe, split: Split) -> Tokenizers:
     """Learn the tokenizers from the training pairs only."""
-    section = recipe.tokenizer
-    if section.joint:
-        texts = (text for pair in split.train() for text in (pair.source, pair.target))
-        tokenizer = learn(section, texts)
-        return Tokenizers(tokenizer, tokenizer)
-    return Tokenizers(
-        learn(section, (pair.source for pair in split.train())),
-        learn(section, (pair.target for pair in split.train())),
-    )
+    return learn_pairs(recipe.tokenizer, split.train, recipe.tokenizer.joint)
 
 
 def encode_pairs(
@@ -139,6 +132,14 @@ def encode_pairs(
     limits = bounds(recipe)
     if next(split.valid(), None) is None:
         raise recipe.data.too_few([pair.source for pair in corpus(recipe.data)], "pairs")
+    before = words_before(recipe)
+    words = WordGatherer(before)
+
+    def training_pairs() -> Iterator[Pair]:
+        for pair in split.train():
+            words.watch(pair.source)
+            yield pair
+
     reports = [
         write_ids(
             pairs,
@@ -148,12 +149,22 @@ def encode_pairs(
             max_length=limits.max_length,
             max_ratio=limits.max_ratio,
         )
-        for name, pairs in (("valid", split.valid()), ("train", split.train()))
+        for name, pairs in (("valid", split.valid()), ("train", training_pairs()))
     ]
+    if before is not None or not recipe.train.from_run:
+        write_file(run.source_words_path, words.gathered().to_bytes())
     texts = islice(fitting(split.valid(), tokenizers, limits), VALID_TEXTS)
     lines = [json.dumps(asdict(pair)) for pair in texts]
     write_file(folder / "valid.jsonl", ("\n".join(lines) + "\n").encode())
     return reports
+
+
+def words_before(recipe: TranslationRecipe) -> SeenWords | None:
+    """The words that the model knows already, if it starts from a run that says them. Without them,
+    nobody can say which words it has never seen.
+    """
+    start = recipe.train.from_run
+    return SeenWords.load(Run(Path(start)).source_words_path) if start else None
 
 
 def bounds(recipe: TranslationRecipe) -> PairSection:

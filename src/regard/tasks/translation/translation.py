@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 from regard.decode.hypothesis import Hypothesis
@@ -26,6 +26,8 @@ class Translation:
         Whether the model ended it, or it became too long.
     ids : list of int
         The pieces as numbers, which `maps` and `align` take exactly.
+    unseen_words : list of str
+        The words of the source that were never seen in training; none in a run that does not know.
     """
 
     text: str
@@ -34,6 +36,7 @@ class Translation:
     log_probabilities: list[float]
     finished: bool
     ids: list[int] = field(default_factory=list)
+    unseen_words: list[str] = field(default_factory=list)
 
     @classmethod
     def of(cls, hypothesis: Hypothesis, tokenizer: Tokenizer) -> Self:
@@ -73,3 +76,10 @@ def joined(parts: Sequence[list[Translation]]) -> list[Translation]:
         )
         for ranked in zip(*parts, strict=False)
     ]
+
+
+def of_source(unseen_words: list[str], found: list[Translation]) -> list[Translation]:
+    """The translations of a source with these words that were never seen in training."""
+    if not unseen_words:
+        return found
+    return [replace(each, unseen_words=unseen_words) for each in found]

@@ -18,7 +18,7 @@ from regard.tasks.inputs import parameters, same_length, texts_of
 from regard.tasks.task import Evaluation, Test
 from regard.tasks.translation.looking import LooksInside
 from regard.tasks.translation.parts import parts_of
-from regard.tasks.translation.translation import Translation, joined
+from regard.tasks.translation.translation import Translation, joined, of_source
 from regard.text.tokenizer import Tokenizers
 
 if TYPE_CHECKING:
@@ -293,8 +293,9 @@ class Translator(LooksInside):
         parts = parts_of(given, prefixes, self.tokenizers, self.limit)
         searched = self.engine.search(parts.sources, parts.prefixes, search or self.search, stopped)
         found: list[list[list[Translation]]] = [[] for _ in given]
-        target = self.tokenizers.target
         for owner, hypotheses in zip(parts.owners, searched, strict=True):
-            found[owner].append([Translation.of(each, target) for each in hypotheses])
+            results = [Translation.of(each, self.tokenizers.target) for each in hypotheses]
+            found[owner].append(results)
         empty = [Translation("", 0.0, [], [], finished=True)]
-        return [joined(results) if results else empty for results in found]
+        every = [joined(results) if results else empty for results in found]
+        return [*map(of_source, map(self.unseen_words, given), every)]

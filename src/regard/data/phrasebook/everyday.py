@@ -1,0 +1,227 @@
+"""Small sentences of every day: what people and animals do.
+
+They have two tenses, the present and the past, and what somebody can, must or wants to do.
+"""
+
+from regard.data.phrasebook import clauses, french, phrases, verbs, words
+from regard.data.phrasebook import everyday_words as everyday
+from regard.data.phrasebook.clauses import clause
+from regard.data.phrasebook.draw import Draw, wheel
+from regard.data.phrasebook.frames import (
+    DRUNK,
+    EATEN,
+    LANGUAGE,
+    LIKED,
+    SNACK,
+    Complement,
+    either,
+    one_of,
+    someone,
+    stuff,
+    things,
+)
+from regard.data.phrasebook.phrases import Determiner, Subject, noun_phrase, somebody, third
+from regard.data.phrasebook.places import (
+    AT_HOME,
+    COUNTRIES,
+    IN_THE_GARDEN,
+    IN_THE_KITCHEN,
+    NOTHING,
+    PARK,
+    SCHOOL,
+    TOWNS,
+    Phrase,
+    away,
+    inside,
+)
+from regard.data.phrasebook.sentences import together
+from regard.data.phrasebook.times import Tense
+from regard.data.phrasebook.verbs import Verb
+from regard.data.phrasebook.words import Noun
+
+_ON, _UNDER = Phrase("sur", "on"), Phrase("sous", "under")
+_IN, _BEFORE = Phrase("dans", "in"), Phrase("devant", "in front of")
+_BEHIND = Phrase("derrière", "behind")
+_SURFACES = (words.TABLE, everyday.CHAIR, everyday.BED)
+_SPOTS: tuple[tuple[Phrase, tuple[Noun, ...]], ...] = wheel(
+    ((_ON, _SURFACES), 3),
+    ((_UNDER, (*_SURFACES, everyday.TREE)), 2),
+    ((_IN, (words.HOUSE, words.GARDEN, everyday.ROOM)), 1),
+    ((_BEFORE, (*everyday.FURNITURE, words.HOUSE)), 1),
+    ((_BEHIND, (*everyday.FURNITURE, words.HOUSE)), 1),
+)
+# Each person as often as any other, so that all forms of a verb are heard.
+_EVERY_PERSON = tuple(
+    subject
+    for person in range(6)
+    for subject in (
+        [one for one in phrases.PRONOUNS if one.person == person and one.feminine][-1],
+        [one for one in phrases.PRONOUNS if one.person == person and not one.feminine][-1],
+    )
+)
+_TENSES: tuple[Tense, ...] = wheel(("present", 2), ("past", 1))
+_SHAPES = wheel(("plain", 9), ("pas", 3), ("asked", 3), ("why", 2), ("helper", 2), ("liking", 1))
+_HELPERS = (verbs.WANT, verbs.CAN, verbs.MUST, verbs.GO)
+_WHY = (
+    Phrase("pourquoi", "why"),
+    Phrase("où", "where"),
+    Phrase("quand", "when"),
+)
+_WHERE = (
+    AT_HOME,
+    IN_THE_GARDEN,
+    IN_THE_KITCHEN,
+    Phrase("dans la rue", "in the street"),
+    Phrase("dans la maison", "in the house"),
+    Phrase("ici", "here"),
+    *inside(PARK, SCHOOL),
+)
+_HOW = (Phrase("bien", "well"), Phrase("beaucoup", "a lot"), Phrase("vite", "fast"))
+_TIMES: dict[Tense, tuple[Phrase, ...]] = {
+    "present": (
+        Phrase("aujourd'hui", "today"),
+        Phrase("maintenant", "now"),
+        Phrase("tous les jours", "every day"),
+        Phrase("le soir", "in the evening"),
+    ),
+    "past": (Phrase("hier", "yesterday"), Phrase("ce matin", "this morning")),
+}
+# Verbs that need nothing after them, and how one may do it.
+_ALONE: tuple[tuple[Verb, tuple[Phrase, ...]], ...] = (
+    (everyday.SLEEP, _HOW[:2]),
+    (everyday.PLAY, _HOW[:2]),
+    (everyday.RUN, _HOW),
+    (everyday.SING, _HOW[:2]),
+    (everyday.DANCE, _HOW[:2]),
+    (everyday.LAUGH, _HOW[1:2]),
+    (everyday.CRY, _HOW[1:2]),
+    (everyday.SWIM, _HOW),
+    (everyday.STUDY, _HOW[1:2]),
+    (verbs.EAT, _HOW),
+    (verbs.DRINK, _HOW[1:2]),
+    (verbs.READ, _HOW[:2]),
+    (verbs.WORK, _HOW[:2]),
+    (verbs.SPEAK, _HOW),
+)
+_OF_ANIMALS = tuple(
+    (verb, how)
+    for verb, how in _ALONE
+    if verb in (everyday.SLEEP, everyday.PLAY, everyday.RUN, verbs.EAT, verbs.DRINK)
+)
+_SEEN = things((*everyday.ANIMALS, *everyday.PEOPLE), ("a", 2), ("the", 2), ("this", 1))
+_SOUGHT = things(everyday.THINGS, ("own", 3), ("the", 1), ("a", 2))
+_KNOWN = either(someone(), one_of(tuple(place.name for place in (*TOWNS, *COUNTRIES))))
+_QUESTION = things((everyday.QUESTION,), ("the", 1), ("this", 1), many=0.0)
+_MADE = either(things((words.CAKE,), ("a", 1), many=0.1), stuff((everyday.SOUP, words.COFFEE)))
+# Verbs with their objects. With the last group, the past would rather be another word.
+_WITH: tuple[tuple[Verb, Complement], ...] = (
+    (everyday.SEE, either(_SEEN, someone())),
+    (everyday.LOOK_FOR, either(_SOUGHT, someone())),
+    (everyday.MAKE, _MADE),
+    (everyday.COME, one_of(away(*TOWNS, *COUNTRIES))),
+    (everyday.STUDY, LANGUAGE),
+    (verbs.GO, one_of(tuple(Phrase(french.at(fr), f"to {en}") for fr, en in everyday.SHOPS))),
+    (verbs.EAT, either(EATEN, SNACK, stuff((everyday.SOUP, everyday.MEAT)))),
+    (verbs.DRINK, either(DRUNK, stuff((everyday.BEER,)))),
+)
+_LASTING: tuple[tuple[Verb, Complement], ...] = (
+    (verbs.LIKE, LIKED),
+    (everyday.LOVE, either(LIKED, one_of(tuple(place.name for place in (*TOWNS, *COUNTRIES))))),
+    (everyday.PREFER, LIKED),
+    (everyday.HATE, LIKED),
+    (everyday.UNDERSTAND, either(LANGUAGE, _QUESTION)),
+    (everyday.KNOW, _KNOWN),
+)
+
+
+def creature(draw: Draw, nouns: tuple[Noun, ...] = everyday.ANIMALS) -> Subject:
+    """Le chat noir, mon petit chien, les oiseaux."""
+    noun, many = draw.one(nouns), draw.chance(0.25)
+    kinds: tuple[Determiner, ...] = ("the", "the", "this", "own")
+    owner = draw.one(phrases.SPEAKERS)
+    phrase = noun_phrase(draw, noun, draw.one(kinds), many=many, owner=owner)
+    return third(phrase, noun.feminine, many)
+
+
+def person(draw: Draw) -> Subject:
+    if draw.chance(0.35):
+        return draw.one(_EVERY_PERSON)
+    if draw.chance(0.25):
+        noun, many = draw.one(everyday.PEOPLE), draw.chance(0.25)
+        kinds: tuple[Determiner, ...] = ("the", "this")
+        phrase = noun_phrase(draw, noun, draw.one(kinds), many=many)
+        return third(phrase, noun.feminine, many)
+    if draw.chance(0.1):
+        noun = draw.one(everyday.RELATIVES)
+        owner = draw.one(tuple(one for one in phrases.SPEAKERS if one.person in (0, 1, 4)))
+        return third(noun_phrase(draw, noun, "own", owner=owner), noun.feminine)
+    return somebody(draw)
+
+
+def spot(draw: Draw) -> Phrase:
+    """Sur la table, derrière la maison, dans le sac."""
+    position, nouns = draw.one(_SPOTS)
+    return together(position, noun_phrase(draw, draw.one(nouns), "the", adjectives=()))
+
+
+def doing(draw: Draw) -> Phrase:
+    """Le chat dort sur la table; pourquoi pleures-tu ?"""
+    animal = draw.chance(0.3)
+    subject = creature(draw) if animal else person(draw)
+    verb, how = draw.one(_OF_ANIMALS if animal else _ALONE)
+    tense, shape = draw.one(_TENSES), draw.one(_SHAPES)
+    rest = NOTHING
+    if draw.chance(0.55):
+        rest = draw.one(_WHERE) if draw.chance(0.5) else spot(draw)
+        # In the past, these adverbs stand before the participle.
+        if tense == "present" and shape in ("plain", "pas", "asked") and draw.chance(0.4):
+            rest = draw.one(how)
+    if draw.chance(0.2) and shape != "helper":
+        rest = together(rest, draw.one(_TIMES[tense]))
+    if shape in ("liking", "why"):
+        rest = NOTHING
+    return _shaped(draw, subject, verb, tense, rest, shape)
+
+
+def dealing(draw: Draw) -> Phrase:
+    """Je cherche mes clés; elle n'aime pas le café."""
+    lasting = draw.chance(0.45)
+    verb, complement = draw.one(_LASTING if lasting else _WITH)
+    tense: Tense = "present" if lasting else draw.one(_TENSES)
+    subject, shape = person(draw), draw.one(_SHAPES)
+    denied = shape == "pas"
+    rest = complement(draw, subject, denied)
+    if lasting and shape in ("helper", "liking", "why"):
+        shape = "plain"
+    if shape == "plain" and verb is verbs.LIKE and draw.chance(0.3):
+        said = clause(subject, verb, tense, rest, adverb=Phrase("beaucoup", ""))
+        return Phrase(said.fr, f"{said.en} very much")
+    return _shaped(draw, subject, verb, tense, rest, shape)
+
+
+def _shaped(
+    draw: Draw, subject: Subject, verb: Verb, tense: Tense, rest: Phrase, shape: str
+) -> Phrase:
+    """A statement, a denial or a question of these parts."""
+    if shape in ("asked", "why") and subject.person in (0, 3):
+        shape = "plain"
+    asking = draw.one(_WHY) if shape == "why" else NOTHING
+    pronoun = subject is subject.pronoun
+    match shape:
+        case "pas":
+            return clause(subject, verb, tense, rest, "pas")
+        case "asked" | "why":
+            inverted = draw.chance(0.5) and (pronoun or shape == "asked")
+            return clauses.question(subject, verb, tense, rest, asking, inverted=inverted)
+        case "helper":
+            helper = draw.one(_HELPERS)
+            if subject.person not in (0, 3) and draw.chance(0.25):
+                inverted = draw.chance(0.5)
+                return clauses.modal_question(subject, verb, helper, rest, inverted=inverted)
+            return clauses.modal(subject, verb, helper, rest, "pas" if draw.chance(0.25) else "")
+        case "liking":
+            like = draw.one((verbs.LIKE, everyday.LOVE, everyday.PREFER, everyday.HATE))
+            what = french.join((verb.infinitive, rest.fr))
+            english = french.join(("to", verb.base, verb.particle, rest.en))
+            return clause(subject, like, "present", Phrase(what, english))
+    return clause(subject, verb, tense, rest)
