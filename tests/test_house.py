@@ -289,7 +289,8 @@ LIGHT = [
     *("configs.bert", "engines", "engines.ctranslate2", "engines.conversion", "serve.server"),
     *("tasks.translation.task", "tasks.translation.translator", "tasks.language_model"),
     *("tasks.masked_language_model", "tasks.classification", "tasks.tagging"),
-    *("start", "training.events", "training.card", "compare.experiment", "cli"),
+    *("start", "training.events", "training.card", "training.run", "training.checks"),
+    *("training.team", "planning.plan", "tasks.translation.distill", "compare.experiment", "cli"),
     *("datasets.fetch", "recipe_names", "recipe_catalogue", "cli.recipes", "cli.lines"),
 ]
 
@@ -334,7 +335,21 @@ assert "torch" not in sys.modules
 def test_what_answers_does_not_load_what_only_some_trainings_need() -> None:
     """Sharding takes seconds to load, and so does the compiler."""
     slow = "{'torch.distributed.fsdp', 'torch._dynamo', 'sympy'} & set(sys.modules)"
-    text = f"import sys, regard.tasks.tagging, regard.training.run; print({slow} or 'light')"
+    text = f"""
+import sys
+import regard.training.learning
+from regard.recipe import TrainSection
+from regard.training.optimizer import build_optimizer
+from torch import nn
+
+for kind in ("adam", "adamw"):
+    model = nn.Linear(2, 2)
+    optimizer = build_optimizer(model, TrainSection(optimizer=kind))
+    model.weight.sum().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+print({slow} or 'light')
+"""
     assert run_python(text).strip() == "light"
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from regard import tasks
 from regard.errors import RunError, UsageError
 from regard.recipe import Recipe, check_settings, override, parse, parse_section, read
+from regard.reporter import SILENT, Reporter
 from regard.run import Run
 from regard.tasks.sections import FilesSection
 from regard.tasks.suggestions import still_true, suggest_from
@@ -38,7 +39,9 @@ def from_recipe(path: Path, out: Path | None = None, settings: tuple[str, ...] =
     return Start(read(path, settings), out or Path("runs", path.stem))
 
 
-def from_data(flag: str, data: DataFlags, options: DataOptions) -> Start:
+def from_data(
+    flag: str, data: DataFlags, options: DataOptions, reporter: Reporter = SILENT
+) -> Start:
     """The recipe for data that is given as `--flag`: the started run's own, or one with sizes that
     fit the data.
     """
@@ -54,7 +57,8 @@ def from_data(flag: str, data: DataFlags, options: DataOptions) -> Start:
     if (out / "recipe.toml").exists():
         return Start(started(entry.name, section, out, settings), out)
     check(entry.name, section, out, options)
-    recipe, reasons = suggested(entry.name, section, settings, options.preset)
+    with reporter.progress("Reading the data, to choose sizes for it", 0):
+        recipe, reasons = suggested(entry.name, section, settings, options.preset)
     return Start(recipe, out, tuple(reasons))
 
 

@@ -129,7 +129,7 @@ def test_an_interrupted_team_goes_on_to_the_same_bits(
         for event in events:
             if isinstance(event, StepReport) and event.step == 8:
                 signal.raise_signal(signal.SIGTERM)
-        assert event == Interrupted(8)
+        assert event == Interrupted(8, signal.SIGTERM)
     events = list(training_run(recipe, out))
     assert Resumed(8) in events
     assert outcome(out) == outcome(two)

@@ -25,7 +25,8 @@ def shown_progress(start: "Start", wanted: bool) -> "Iterator[Callable[[Event], 
         finally:
             bar.draw()
     elif wanted and sys.stderr is not None and sys.stderr.isatty():
-        from regard.cli.display import TrainingScreen, say
+        from regard.cli.display import say
+        from regard.cli.training_screen import TrainingScreen
 
         for reason in start.reasons:
             say(f"  {reason}")

@@ -19,8 +19,9 @@ def demo(*, out: Path = Path("runs/demo")) -> None:
     from importlib.resources import as_file, files
 
     from regard.cli.attend import attend
-    from regard.cli.display import say, show_training
+    from regard.cli.display import say
     from regard.cli.evaluate import evaluate
+    from regard.cli.training_screen import show_training
     from regard.data.phrasebook.examples import TO_TRY
     from regard.recipe import read
     from regard.training.run import training_run

@@ -1,16 +1,12 @@
 """regard distill: a small, quick student that learns from what a trained teacher says."""
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
 from regard.cli.options import AT_LEAST_1, EXPLAINED, Settings
-
-if TYPE_CHECKING:
-    from regard.tasks.translation.distill import Translated
 
 
 def distill(
@@ -50,7 +46,8 @@ def distill(
         A setting of the student's recipe, like train.steps=2000. Repeat it for more settings.
     """
     from regard.cli.checks import check_room_for
-    from regard.cli.display import say, show_training
+    from regard.cli.display import say
+    from regard.cli.training_screen import show_training
     from regard.errors import UsageError
     from regard.recipe import read
     from regard.run import Run
@@ -74,7 +71,6 @@ def after_teaching(events: Iterator[Any]) -> Iterator[Any]:
     from regard.tasks.translation.distill import Translated
 
     found = next(events)
-    spoke, started = time.monotonic(), (time.monotonic(), found.read)
     if not found.done:
         say(f"The teacher translates {found.total - found.read:,} of {found.total:,} sources.")
     event: Any = found
@@ -83,11 +79,6 @@ def after_teaching(events: Iterator[Any]) -> Iterator[Any]:
             while isinstance(event, Translated):
                 found = event
                 bar.update(bar.task_ids[0], completed=found.read)
-                if not bar.console.is_terminal and time.monotonic() - spoke > 30:
-                    spoke = time.monotonic()
-                    say(
-                        f"{found.read:,} of {found.total:,} translated, {left(found, started)} left"
-                    )
                 event = next(events, None)
     except KeyboardInterrupt:
         say(f"Stopped at {found.read:,} of {found.total:,}; the same command resumes there.")
@@ -98,10 +89,3 @@ def after_teaching(events: Iterator[Any]) -> Iterator[Any]:
     if event is not None:
         yield event
     yield from events
-
-
-def left(found: "Translated", started: tuple[float, int]) -> str:
-    from regard.cli.display import duration
-
-    seconds = (time.monotonic() - started[0]) / max(1, found.read - started[1])
-    return duration(seconds * (found.total - found.read))

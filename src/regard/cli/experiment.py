@@ -40,7 +40,8 @@ def attention_matters(
         Print the figures of comparison.json instead of a table.
     """
     from regard.cli.checks import check_room_for
-    from regard.cli.display import say, show_training
+    from regard.cli.display import say
+    from regard.cli.training_screen import show_training
     from regard.compare.experiment import load_experiment
 
     check_test(source, reference)

@@ -78,7 +78,8 @@ def train(
         A setting of the recipe, like train.steps=2000. Repeat it for more settings.
     """
     from regard.cli.check import check_first
-    from regard.cli.display import say, show_training
+    from regard.cli.display import say
+    from regard.cli.training_screen import show_training
     from regard.start import DataOptions
 
     if from_run is not None:
@@ -98,6 +99,7 @@ def train(
 
 def choose(path: Path | None, given: Mapping[str, Any], options: "DataOptions") -> "Start":
     """The recipe and the folder that the command line asks for."""
+    from regard.cli.display import SCREEN
     from regard.errors import UsageError
     from regard.start import from_data, from_recipe
     from regard.tasks.task import DataFlags
@@ -113,7 +115,7 @@ def choose(path: Path | None, given: Mapping[str, Any], options: "DataOptions") 
             "see `regard train --help`"
         )
     if path is None:
-        return from_data(flags[0], DataFlags(given[flags[0]], valid, languages), options)
+        return from_data(flags[0], DataFlags(given[flags[0]], valid, languages), options, SCREEN)
     if valid or languages or options.task or options.preset:
         raise UsageError(
             "--valid, --languages, --task and --preset belong to data on the command line; "

@@ -13,7 +13,7 @@ from torch import Tensor
 from regard.data.batches import Batches
 from regard.data.label_ids import LabelledIds
 from regard.evaluate.pairs import device_of
-from regard.evaluate.validation import Findings, Sample
+from regard.evaluate.validation import Findings, Sample, timed
 from regard.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -148,6 +148,15 @@ class HeldOutLabels:
         elif has_spans(self.ids.labels):
             scores["span_f1"] = span_f1(self.names(found), self.names(true))
         return Findings(loss, scores, self.samples(rows, found, true))
+
+    @torch.inference_mode()
+    def seconds(self, model: "Labeller") -> float:
+        """About how long `findings` takes, by one batch."""
+        batches = Batches(self.ids.lengths, self.ids.unit_counts, self.batch_tokens, seed=0).epoch(
+            0
+        )
+        batch = self.ids.batch(batches[len(batches) // 2]).to(device_of(model))
+        return len(batches) * timed(lambda: model(batch.tokens, batch.mask, batch.units))
 
     def names(self, rows: Iterable[Any]) -> list[list[str]]:
         return [[self.ids.labels[number] for number in row] for row in rows]

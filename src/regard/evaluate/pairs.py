@@ -1,8 +1,9 @@
 """Validation of a translator: the loss over all pairs, and translations of some."""
 
 import math
+import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
@@ -15,12 +16,16 @@ from regard.data.ids import IdPairs
 from regard.decode.contract import Step
 from regard.decode.sample import collect
 from regard.evaluate.scores import bleu, chrf
-from regard.evaluate.validation import Findings, Sample
+from regard.evaluate.validation import Findings, Sample, timed
 from regard.objectives import translation
 from regard.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from regard.models import Model
+
+
+# Sentences that are translated together, and tokens of them that are tried to measure the speed.
+ROWS, TRIED = 64, 8
 
 
 class Texts(Protocol):
@@ -60,6 +65,27 @@ class HeldOutPairs:
         )
         return Findings(loss, scores, samples)
 
+    @torch.inference_mode()
+    def seconds(self, model: "Model") -> float:
+        """About how long `findings` takes, by one batch and by a few tokens of some translations. A
+        translation is taken to be as long as its reference.
+        """
+        batches = Batches(self.ids.source_lengths, self.ids.target_lengths, self.batch_tokens, 0)
+        rows = batches.epoch(0)[len(batches.epoch(0)) // 2]
+        batch = self.ids.batch(rows).to(device_of(model))
+        total = len(batches.epoch(0)) * timed(lambda: translation(model, batch))
+        if not self.pairs:
+            return total
+        lengths = [
+            len(each) + 1 for each in self.target_tokenizer.encode_batch(references_of(self))
+        ]
+        steps = sum(sorted(lengths)[::-ROWS])  # each group of rows is as long as its longest
+        middle = sorted(self.pairs, key=lambda pair: len(pair.source))[len(self.pairs) // 2 :][
+            :ROWS
+        ]
+        part = replace(self, pairs=middle)
+        return total + steps * timed(lambda: greedy_translations(model, part, TRIED)) / TRIED
+
 
 def references_of(data: Texts) -> list[str]:
     """The references of the pairs, in lower case where the tokenizer writes nothing else."""
@@ -87,23 +113,23 @@ def mean_loss(model: "Model", pairs: IdPairs, batch_tokens: int) -> float:
 
 
 @torch.inference_mode()
-def greedy_translations(model: "Model", data: Texts, rows: int = 64) -> list[str]:
-    """Greedy translations, in the order of the pairs."""
+def greedy_translations(model: "Model", data: Texts, longest: int = sys.maxsize) -> list[str]:
+    """Greedy translations of at most `longest` tokens, in the order of the pairs."""
     device = device_of(model)
     step: Step[Any] = model.step
     closing, specials = data.source_tokenizer.specials.end, data.target_tokenizer.specials
     sources = data.source_tokenizer.encode_batch([pair.source for pair in data.pairs])
     order = sorted(range(len(sources)), key=lambda i: len(sources[i]))
     outputs = [""] * len(sources)
-    for start in range(0, len(order), rows):
-        chosen = order[start : start + rows]
+    for start in range(0, len(order), ROWS):
+        chosen = order[start : start + ROWS]
         source, mask = batch_sources([[*sources[i], closing] for i in chosen])
         source, mask = source.to(device), mask.to(device)
         hypotheses = collect(
             step,
             model.start(source, mask),
             torch.full((len(chosen),), specials.start, device=device),
-            max_lengths=(2 * mask.sum(1) + 20).clamp(max=model.longest),
+            max_lengths=(2 * mask.sum(1) + 20).clamp(max=min(longest, model.longest)),
             end=specials.end,
             scored=False,
         )

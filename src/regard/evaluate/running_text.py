@@ -1,7 +1,7 @@
 """Validation of a language model: how well it predicts a text, and how it continues one."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from regard.data.stream import CarriedState, Stream, TextExamples, lanes
 from regard.decode import filters
 from regard.decode.sample import sample
 from regard.evaluate.pairs import device_of, perplexity
-from regard.evaluate.validation import Findings, Sample
+from regard.evaluate.validation import Findings, Sample, timed
 from regard.objectives import Loss, next_token, next_token_carried
 from regard.text.tokenizer import Tokenizer
 
@@ -39,6 +39,12 @@ class HeldOutText:
         scores = {"perplexity": perplexity(total / count), "bits_per_character": bits}
         samples = (self.sample(model),) if self.sampled else ()
         return Findings(total / count, scores, samples)
+
+    def seconds(self, model: "LanguageModel") -> float:
+        """About how long `findings` takes, by the loss of a few batches."""
+        few = 4 * max(self.batch_tokens, self.context + 2)
+        part = replace(self, stream=replace(self.stream, ids=self.stream.ids[:few]))
+        return timed(lambda: part.total_loss(model)) * len(self.stream) / len(part.stream)
 
     @torch.inference_mode()
     def total_loss(self, model: Any) -> tuple[float, int]:

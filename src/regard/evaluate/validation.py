@@ -1,6 +1,7 @@
 """Validation of a model in training, whatever its task."""
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -22,7 +23,9 @@ class Findings:
 
 
 class HeldOut(Protocol):
-    """A validation set."""
+    """A validation set. It may also have `seconds(model)`, which says how long its findings take
+    without finding them all.
+    """
 
     def findings(self, model: Any) -> Findings: ...
 
@@ -34,6 +37,26 @@ class Validation:
     scores: Mapping[str, float | None] = field(default_factory=dict)
     samples: tuple[Sample, ...] = ()
     best: bool = False
+
+
+def timed(work: Callable[[], object]) -> float:
+    """The seconds that a piece of work takes."""
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def expected_seconds(model: Any, data: HeldOut) -> float:
+    """About how long a validation takes; 0 where the validation set cannot tell."""
+    seconds = getattr(data, "seconds", None)
+    if seconds is None:
+        return 0.0
+    training = model.training
+    model.eval()
+    try:
+        return float(seconds(model))
+    finally:
+        model.train(training)
 
 
 def validate(model: Any, data: HeldOut, step: int) -> Validation:

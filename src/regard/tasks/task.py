@@ -277,6 +277,7 @@ class Task:
     info: Callable[[Any], Section] = lambda recipe: {}
     # Lines for the card, measured with the weights that were kept.
     after_training: "Callable[[Run, Any, nn.Module, HeldOut], list[str]] | None" = None
+    measures: str = "the model"  # what that measures, in words
     # From the command line to a [data] section and a name for the run, where these are more than
     # the files and the name of the task; then to whole recipes.
     data_section: Callable[[DataFlags], tuple[Section, str]] | None = None

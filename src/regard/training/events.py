@@ -69,7 +69,7 @@ class Estimate:
     steps: int
     passes: float  # over the data
     tokens_per_second: float
-    seconds: float
+    seconds: float  # of the updates, the validations and the phase after them
     memory_bytes: int
     peak: Peak
     remark: str = ""  # by the task, about its sizes
@@ -100,6 +100,8 @@ class StepReport:
     tokens: int  # real tokens of the update, read or predicted
     seconds: float
     skipped: bool  # loss or gradient was not finite, so nothing was updated
+    # Until the run is complete, with validations and what follows the last; 0 where unknown.
+    seconds_left: float = field(default=0.0, compare=False)
 
     @property
     def tokens_per_second(self) -> float:

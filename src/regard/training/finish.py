@@ -9,7 +9,7 @@ from torch import Tensor
 from regard import tasks
 from regard.errors import RunError
 from regard.training import card
-from regard.training.events import Event, Finished, Note
+from regard.training.events import Event, Finished, Note, Phase
 from regard.training.judge import Judge, scores
 from regard.training.state import part
 from regard.weights import load_checkpoint, read_tensors
@@ -20,10 +20,12 @@ def finish(judge: Judge, last: dict[str, Tensor]) -> Iterator[Event]:
     run, recipe, state = judge.run, judge.recipe, judge.state
     progress = state.progress
     if progress.best is None:
+        yield Phase("Validating")
         yield judge.judge(last)
     paths = run.checkpoints()[-recipe.train.average :]
     sets = yield from readable(paths, "weight/" if state.average is None else "average/")
     if len(sets) > 1:
+        yield Phase(f"Validating the average of the last {len(sets)} checkpoints")
         mean = averaged(sets)
         validation = judge.validate(mean, state.step)
         judge.log.write("average", state.step, {"checkpoints": len(sets), **scores(validation)})
@@ -33,14 +35,18 @@ def finish(judge: Judge, last: dict[str, Tensor]) -> Iterator[Event]:
     kept = progress.best
     assert kept is not None  # it was set above at the latest
     if not kept.samples:
+        yield Phase("Validating the best weights again, for samples")
         kept = judge.validate(read_tensors(run.model_path)[0], kept.step)
     lines: list[str] = []
-    if (after_training := tasks.get(recipe.task).after_training) is not None:
+    task = tasks.get(recipe.task)
+    if (after_training := task.after_training) is not None:
+        yield Phase(f"Measuring {task.measures}")
         # The best weights may be from an earlier step.
         with state.model_with(read_tensors(run.model_path)[0]) as model:
             lines = after_training(run, recipe, model, judge.setup.held_out)
     early = state.step < recipe.train.steps
     finished = Finished(run.folder, state.step, progress.seconds, kept, progress.averaged, early)
+    yield Phase("Writing the card")
     card.write(run, recipe, finished, state, lines)
     yield finished
 

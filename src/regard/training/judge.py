@@ -1,6 +1,7 @@
 """Decides which weights a run keeps: the best on the validation set."""
 
 import math
+import time
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -15,6 +16,7 @@ from regard.run import Run
 from regard.training.log import Log
 from regard.training.setup import TrainingSetup
 from regard.training.state import TrainingState
+from regard.training.time_left import TimeLeft
 from regard.weights import save_model
 
 
@@ -27,11 +29,14 @@ class Judge:
     state: TrainingState
     setup: TrainingSetup
     log: Log
+    clock: TimeLeft
 
     def judge(self, tensors: dict[str, Tensor]) -> Validation:
         """Validate the weights of this step, or their moving average where there is one."""
         progress = self.state.progress
+        started = time.perf_counter()
         validation = self.validate(tensors, self.state.step)
+        self.clock.note_validation(time.perf_counter() - started)
         best = self.keep_if_better(validation, tensors, averaged=0)
         progress.stale = 0 if best else progress.stale + 1
         validation = replace(validation, best=best)

@@ -9,12 +9,13 @@ import torch
 from torch import nn
 
 from regard import tasks
+from regard.evaluate.validation import expected_seconds
 from regard.machine import cores, devices, memory
 from regard.objectives import Loss
 from regard.recipe import Recipe
 from regard.run import Run
 from regard.training.estimate import estimate, measured_peak
-from regard.training.events import Event, Note, Resumed
+from regard.training.events import Event, Note, Phase, Resumed
 from regard.training.finish import finish
 from regard.training.fit import slices_that_fit
 from regard.training.initialise import from_run
@@ -26,6 +27,7 @@ from regard.training.setup import TrainingSetup
 from regard.training.state import TrainingState
 from regard.training.stopping import stopping
 from regard.training.team import Team
+from regard.training.time_left import TimeLeft
 from regard.training.updates import drop_old_checkpoints, update_until_done
 from regard.weights import build, unchanged_buffers
 
@@ -48,6 +50,7 @@ def train_prepared(
     if device == torch.device("cuda"):
         device = torch.device("cuda", members.local_rank)
         torch.cuda.set_device(device)
+    yield Phase("Building the model")
     state, remark = first_state(run, recipe, setup, members, device)
     with members.leader_first():
         damaged = state.restore(run)
@@ -56,8 +59,10 @@ def train_prepared(
     dtype = devices.choose_precision(recipe.train.precision, device)
     objective = in_precision(setup.objective, device, dtype)
     data = TrainingData(setup.examples, setup.batches, members, carried_state=setup.carried)
+    yield Phase("Trying a few batches, to measure memory and time")
     with unchanged_buffers(state.model):
         data.slices = slices_that_fit(state.model, objective, data)
+    clock = TimeLeft(recipe.train, 0.0, validation_seconds(state, setup, members), closing(recipe))
     changed = state.resume_under(conditions(device, dtype, data))
     yield from (Note(sentence, warning=True) for sentence in (*damaged, *changed))
     if state.step:
@@ -71,17 +76,35 @@ def train_prepared(
         steps, accumulate = recipe.train.steps, recipe.train.accumulate
         with unchanged_buffers(state.model):
             expected = estimate(state.model, objective, data, steps, accumulate, dtype)
-        yield replace(expected, remark=setup.remark)
+        clock.update_seconds = expected.seconds / steps
+        yield replace(expected, seconds=clock.seconds(0), remark=setup.remark)
     if data.carried_state is not None:
         data.carried_state.load(state.carried)  # trial updates have overwritten it
     tensorboard = recipe.train.tensorboard
     log = Log(run.folder, state.step, tensorboard) if members.leads else None
     with log or nullcontext():
-        judge = Judge(run, recipe, state, setup, log) if log else None
+        judge = Judge(run, recipe, state, setup, log, clock) if log else None
+        yield Phase("Training")
         if (yield from update_until_done(run, recipe, state, data, objective, judge, stop)):
             last = state.judged_weights()
             if judge:
                 yield from finish(judge, last)
+
+
+def validation_seconds(state: TrainingState, setup: TrainingSetup, members: Team) -> float:
+    """About how long a validation takes. One process cannot try a model that all of them share."""
+    if not members.leads or state.twin is not None:
+        return 0.0
+    with unchanged_buffers(state.model):
+        return expected_seconds(state.model, setup.held_out)
+
+
+def closing(recipe: Recipe) -> int:
+    """How many times a validation's time follows the last one: for the average of checkpoints, and
+    for what a task measures.
+    """
+    measures = tasks.get(recipe.task).after_training is not None
+    return (recipe.train.average > 1) + measures
 
 
 def first_state(

@@ -1,6 +1,7 @@
 """The optimizer and the moving average of weights."""
 
 from collections.abc import Mapping
+from inspect import unwrap
 
 import torch
 from torch import Tensor, nn
@@ -8,6 +9,23 @@ from torch import Tensor, nn
 from regard.recipe import TrainSection
 from regard.training.parallel import distribute_like
 from regard.weights import buffers, weights
+
+
+class WithoutCompiler(torch.optim.Optimizer):
+    """Runs the methods of PyTorch's optimizers without loading its compiler, which their decorators
+    would do. That takes two seconds, and nothing here is compiled.
+    """
+
+    add_param_group = unwrap(torch.optim.Optimizer.add_param_group)
+    zero_grad = unwrap(torch.optim.Optimizer.zero_grad)
+
+
+class Adam(WithoutCompiler, torch.optim.Adam):
+    step = torch.no_grad()(unwrap(torch.optim.Adam.step))
+
+
+class AdamW(WithoutCompiler, torch.optim.AdamW):
+    step = torch.no_grad()(unwrap(torch.optim.AdamW.step))
 
 
 def build_optimizer(model: nn.Module, train: TrainSection) -> torch.optim.Optimizer:
@@ -21,7 +39,7 @@ def build_optimizer(model: nn.Module, train: TrainSection) -> torch.optim.Optimi
         {"params": matrices, "weight_decay": train.weight_decay},
         {"params": vectors, "weight_decay": 0.0},
     ]
-    kind = torch.optim.AdamW if train.optimizer == "adamw" else torch.optim.Adam
+    kind = AdamW if train.optimizer == "adamw" else Adam
     return kind(groups, lr=0.0, betas=train.adam_betas, eps=train.adam_epsilon, fused=True)
 
 

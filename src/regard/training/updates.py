@@ -2,13 +2,14 @@
 
 import signal
 from collections.abc import Callable, Generator
+from dataclasses import replace
 from typing import Any
 
 from regard.errors import RunError
 from regard.recipe import Recipe
 from regard.run import Run
 from regard.training import card
-from regard.training.events import Event, Interrupted, Saved, StepReport
+from regard.training.events import Event, Interrupted, Phase, Saved, StepReport
 from regard.training.judge import Judge
 from regard.training.loop import Objective, TrainingData, training_steps
 from regard.training.state import TrainingState
@@ -39,6 +40,9 @@ def update_until_done(
             return False
         report = next(steps)
         note_step(report, state)
+        if judge:
+            judge.clock.note_update(report.seconds)
+            report = replace(report, seconds_left=judge.clock.seconds(report.step))
         if judge and (report.skipped or report.step % train.log_every == 0 or report.step == 1):
             judge.log.write("step", report.step, logged(report))
         yield report
@@ -51,9 +55,11 @@ def update_until_done(
         if report.step % train.eval_every == 0 or report.step == train.steps:
             weights = state.judged_weights()
             if judge:
+                yield Phase("Validating")
                 yield judge.judge(weights)
             progress.stale = int(members.from_leader(progress.stale))
         if report.step % train.save_every == 0 or done(state, recipe):
+            yield Phase("Saving a checkpoint")
             yield save(run, recipe, state, data)
     return True
 

@@ -163,6 +163,7 @@ TASK = Task(
     commands=commands,
     info=info,
     after_training=after_training,
+    measures="which attention head aligns words best",
     data_section=data_section,
     suggest=suggest,
     check=check,
