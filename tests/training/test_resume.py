@@ -307,7 +307,7 @@ def test_what_stop_says_and_saves(tiny: Tiny, tmp_path: Path) -> None:
     written = identity(run.checkpoint_path(12))
     with closing(training_run(tiny(), tmp_path)) as events:
         assert next(event for event in events if isinstance(event, Resumed)) == Resumed(12)
-        assert INTERRUPT(events) == [Interrupted(12)]
+        assert INTERRUPT(events)[-1] == Interrupted(12)
     assert identity(run.checkpoint_path(12)) == written
 
 

@@ -41,6 +41,11 @@ def duration(seconds: float) -> str:
     return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02d} min"
 
 
+def shortened(text: str, width: int = 110) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
 @contextmanager
 def progress_bar(description: str, total: int | None) -> Iterator["Progress"]:
     """A bar with time left for anything that may take more than two seconds; in a pipe, a line now

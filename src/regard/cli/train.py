@@ -80,7 +80,10 @@ def train(
     from regard.cli.check import check_first
     from regard.cli.display import say
     from regard.cli.training_screen import show_training
+    from regard.run import Run
     from regard.start import DataOptions
+    from regard.training.checks import checked
+    from regard.training.run import training_run
 
     if from_run is not None:
         settings = (*settings, f"train.from_run={from_run}")
@@ -91,9 +94,8 @@ def train(
     start = choose(recipe, vars(given) if given else {}, options)
     for reason in start.reasons:
         say(f"  {reason}")
+    checked(start.recipe, Run(start.out))  # before the data is read, which may take long
     check_first(start.recipe, start.out, anyway)
-    from regard.training.run import training_run  # loads PyTorch
-
     show_training(training_run(start.recipe, start.out), start.out)
 
 

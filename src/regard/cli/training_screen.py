@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from regard.cli.display import PLAIN_SECONDS, duration, talk
+from regard.cli.display import PLAIN_SECONDS, duration, shortened, talk
 from regard.cli.live_line import LiveLine
 
 if TYPE_CHECKING:
@@ -214,9 +214,7 @@ class TrainingScreen:
         """A line of somebody's text, cut to the width of a terminal."""
         width = min(LONGEST_TEXT, self.console.width) if self.console.is_terminal else LONGEST_TEXT
         begin = len(text) - len(text.lstrip())
-        text = " ".join(text.split())
-        room = width - begin
-        self.line(" " * begin + (text if len(text) <= room else text[: room - 1] + "…"), style)
+        self.line(" " * begin + shortened(text, width - begin), style)
 
     def finished(self, end: "Finished") -> None:
         self.close()

@@ -47,7 +47,8 @@ def count_parameters(config: BaseModel, inputs: int, outputs: int, labelled: boo
 def num_parameters(recipe: Any, sizes: Mapping[str, int]) -> int:
     """The number of parameters of a recipe's model; see `count_parameters`."""
     labelled = hasattr(recipe, "head")
-    return count_parameters(recipe.model, sizes["inputs"], sizes["outputs"], labelled)
+    inputs, outputs = sizes.get("inputs", 0), sizes.get("outputs", 0)
+    return count_parameters(recipe.model, inputs, outputs, labelled)
 
 
 def linear(inputs: int, outputs: int) -> int:

@@ -84,7 +84,7 @@ def finished(run: Run, recipe: Recipe) -> str:
 
 
 def check_folder(run: Run, recipe: Recipe) -> None:
-    """Make the folder, or check that it holds a started run of the same experiment."""
+    """Check that the folder can be made, or that it holds a started run of the same experiment."""
     run.check_place()
     if run.recipe_path.exists():
         check_experiment(run, run.recipe(), recipe)
@@ -92,12 +92,6 @@ def check_folder(run: Run, recipe: Recipe) -> None:
         raise RunError(f"{run.folder}: has weights but no recipe.toml; choose another --out")
     if run.info() and not run.checkpoints() and not finished(run, recipe):
         raise RunError(f"{run.folder}: finished and without checkpoints; choose another --out")
-    try:
-        run.training.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise RunError(
-            f"{run.folder}: cannot be made ({error.strerror}); choose another --out"
-        ) from None
 
 
 def check_experiment(run: Run, started: Recipe, recipe: Recipe) -> None:

@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from regard import tasks
-from regard.errors import DataError, RecipeError, RequestError
+from regard.errors import DataError, RecipeError, RequestError, RunError
 from regard.recipe import Recipe
 from regard.run import Run
 from regard.training import team
@@ -43,6 +43,7 @@ def start(recipe: Recipe, run: Run) -> Iterator[Event]:
     if sentence := finished(run, recipe):
         yield Note(sentence)
         return
+    make_folder(run)
     with run.lock() if team.leads_here() else nullcontext():
         started, before = run.recipe_path.exists(), run.files()
         try:
@@ -55,6 +56,15 @@ def start(recipe: Recipe, run: Run) -> Iterator[Event]:
             if team.leads_here() and not started and not run.checkpoints():
                 run.forget(before, made)
             raise
+
+
+def make_folder(run: Run) -> None:
+    try:
+        run.training.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RunError(
+            f"{run.folder}: cannot be made ({error.strerror}); choose another --out"
+        ) from None
 
 
 def learn(recipe: Recipe, run: Run) -> Iterator[Event]:
