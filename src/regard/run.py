@@ -19,6 +19,7 @@
 import hashlib
 import json
 import os
+import shlex
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -38,9 +39,9 @@ FORMAT = 1
 
 
 def commands_for(recipe: "Recipe", folder: Path | str) -> list[str]:
-    """The commands that use a run of a recipe."""
+    """The commands that use a run of a recipe, as a shell takes them."""
     commands = tasks.get(recipe.task).commands(recipe)
-    return [command.format(run=folder) for command in commands]
+    return [command.format(run=shlex.quote(str(folder))) for command in commands]
 
 
 @dataclass(frozen=True, repr=False)

@@ -9,7 +9,7 @@ from cyclopts import App, CycloptsError, Group, Parameter, UnknownOptionError
 
 from regard.cli.old_names import OLD_NAMES, renamed
 from regard.cli.options import shown_default
-from regard.cli.streams import as_utf8, forget_output, prepare_streams
+from regard.cli.streams import as_utf8, forget_output, prepare_streams, shorten_warnings
 from regard.cli.unfinished import say_unfinished
 from regard.errors import RegardError, UsageError
 
@@ -120,6 +120,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     # another program takes a core. A short spin costs nothing on a quiet machine; read by libgomp.
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")
     prepare_streams()
+    shorten_warnings()
     words = as_utf8(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words
     words = with_names_of_today([word for word in words if word != "--debug"])

@@ -95,7 +95,8 @@ def attend(
 ) -> None:
     """Show what attends to what in a translation or in a text.
 
-    The terminal shows a heat map. A translator translates the text; other models read it.
+    The terminal shows a heat map. A translator translates the text; other models read it. Without
+    --part, --layer and --head, the map of a translator is the one that aligns words best.
 
     Parameters
     ----------

@@ -166,7 +166,7 @@ def positions(
 
     check_picture(picture)
     opened = open_run(run)
-    from regard.inspect.figures import save_positions, terminal_heat
+    from regard.inspect.figures import plain_heat, save_positions, terminal_heat
     from regard.inspect.positions import position_table
     from regard.machine.devices import choose_device
     from regard.weights import load_model
@@ -177,9 +177,14 @@ def positions(
         results(json.dumps(asdict(found)))
     else:
         console = Console(highlight=False)
-        console.print(f"{found.kind} positions 0 to {length - 1}, down; dimensions, across")
-        console.print(terminal_heat(found.table), no_wrap=True, overflow="ignore", crop=False)
-        console.print("dot products of positions")
-        console.print(terminal_heat(found.dots), no_wrap=True, overflow="ignore", crop=False)
+        coloured = console.color_system is not None
+        explained = "" if coloured else "; darker is larger"
+        for title, values in (
+            (f"{found.kind} positions 0 to {length - 1}, down; dimensions, across", found.table),
+            ("dot products of positions", found.dots),
+        ):
+            console.print(title + explained, markup=False, soft_wrap=True)
+            heat = terminal_heat(values) if coloured else plain_heat(values)
+            console.print(heat, markup=False, no_wrap=True, overflow="ignore", crop=False)
     if picture is not None:
         save_positions(found, picture)

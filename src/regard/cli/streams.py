@@ -3,6 +3,7 @@
 import io
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -22,6 +23,11 @@ def prepare_streams() -> None:
             shows_its_own = stream.isatty() and is_more_than_ascii(stream.encoding)
             encoding = stream.encoding if shows_its_own else "utf-8"
             stream.reconfigure(encoding=encoding, errors="backslashreplace")
+
+
+def shorten_warnings() -> None:
+    """A warning is one sentence, without the line of code that it comes from."""
+    warnings.formatwarning = lambda message, *where: f"regard: warning: {message}\n"
 
 
 def is_more_than_ascii(encoding: str) -> bool:

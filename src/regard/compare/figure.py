@@ -4,6 +4,7 @@ from pathlib import Path
 
 from regard.compare.measure import Comparison
 from regard.errors import RequestError
+from regard.inspect.drawing import save_figure
 
 SHAPES = "o^sDvP*X"
 
@@ -13,6 +14,7 @@ def save_by_length(comparison: Comparison, path: Path) -> None:
     name says which.
     """
     from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
 
     panels = len(comparison.curves)
     figure = Figure(figsize=(6.0 * panels, 3.8), layout="constrained")
@@ -21,10 +23,16 @@ def save_by_length(comparison: Comparison, path: Path) -> None:
         places = [each.mean_words for each in comparison.bins]
         for shape, run in zip(shapes(comparison), comparison.runs, strict=True):
             axes.plot(
-                places, run.by_length[metric], marker=shape, markersize=5, label=label(run.name)
+                places,
+                run.by_length[metric],
+                marker=shape,
+                markersize=5,
+                label=label(run.name),
+                clip_on=False,
             )
         axes.set_ylim(0, None if metric != "exact" else 102)
         axes.set_xlim(0, None)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set_xlabel("words of the source")
         axes.set_ylabel("exact matches, %" if metric == "exact" else metric)
         axes.grid(color="#dddddd", linewidth=0.6)
@@ -33,7 +41,7 @@ def save_by_length(comparison: Comparison, path: Path) -> None:
             axes.legend(frameon=False)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, dpi=160)
+        save_figure(figure, path)
     except OSError as error:
         raise RequestError(
             f"{path}: cannot be written ({error.strerror}); choose another name"

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from regard.inspect.drawing import save_figure
+
 # Up to this many labels, numbers are written into the cells; beyond it they could not be read.
 MOST_NUMBERED = 25
 
@@ -20,8 +22,9 @@ def save_confusion(labels: Sequence[str], table: Sequence[Sequence[int]], path: 
     axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
     axes.xaxis.tick_top()
     axes.xaxis.set_label_position("top")
-    axes.set_xticks(range(len(labels)), labels, rotation=45, ha="left")
-    axes.set_yticks(range(len(labels)), labels)
+    names = [label.replace("$", r"\$") for label in labels]  # which would begin a formula
+    axes.set_xticks(range(len(labels)), names, rotation=45, ha="left")
+    axes.set_yticks(range(len(labels)), names)
     axes.set_xlabel("found")
     axes.set_ylabel("true")
     axes.tick_params(length=0)
@@ -40,4 +43,4 @@ def save_confusion(labels: Sequence[str], table: Sequence[Sequence[int]], path: 
                         fontsize=7,
                         color=colour,
                     )
-    figure.savefig(path, bbox_inches="tight", dpi=160)
+    save_figure(figure, path, bbox_inches="tight")

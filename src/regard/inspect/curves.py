@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from regard.inspect.drawing import save_figure
+
 if TYPE_CHECKING:
     from rich.text import Text
 
@@ -35,7 +37,7 @@ def terminal_curves(curves: Mapping[str, Sequence[float]], x_label: str, y_label
     picture = Text(f"{y_label}\n", style="bold")
     for row, line in enumerate(cells):
         exponent = highest - row * (highest - lowest) / (HEIGHT - 1)
-        picture.append(f"{f'1e{exponent:+05.1f}':>9} ┤", style="dim")
+        picture.append(f"{10**exponent:>9.1e} ┤", style="dim")
         for mark, colour in line:
             picture.append(mark, style=colour)
         picture.append("\n")
@@ -74,4 +76,4 @@ def save_curves(
     axes.grid(color="#dddddd", linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False)
-    figure.savefig(path, bbox_inches="tight", dpi=160)
+    save_figure(figure, path, bbox_inches="tight")

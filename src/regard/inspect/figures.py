@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from regard.inspect.drawing import save_figure
 from regard.inspect.maps import Matrix
 from regard.inspect.positions import PositionTable
 
@@ -64,6 +65,18 @@ def terminal_heat(values: Sequence[Sequence[float]]) -> "Text":
     return picture
 
 
+def plain_heat(values: Sequence[Sequence[float]]) -> str:
+    """The same where there are no colours: the smallest numbers are blank, the largest black."""
+    table = [evenly(row, WIDTH) for row in evenly(values, 2 * HEIGHT)]
+    smallest = min((min(row) for row in table), default=0.0)
+    spread = max((max(row) for row in table), default=0.0) - smallest or 1.0
+    most = len(SHADES) - 1
+    return "".join(
+        "".join(SHADES[round((value - smallest) / spread * most)] for value in row).rstrip() + "\n"
+        for row in table
+    )
+
+
 def evenly(items: Sequence[Item], most: int) -> list[Item]:
     if len(items) <= most:
         return list(items)
@@ -90,7 +103,7 @@ def save_matrix(matrix: Matrix, path: Path) -> None:
     axes.set_yticks(range(len(rows)), map(literal, rows))
     axes.tick_params(length=0)
     axes.spines[:].set_color("#cccccc")
-    figure.savefig(path, bbox_inches="tight", dpi=160)
+    save_figure(figure, path, bbox_inches="tight")
 
 
 def literal(text: str) -> str:
@@ -120,4 +133,4 @@ def save_positions(found: PositionTable, path: Path) -> None:
     second = right.imshow(found.dots, cmap="viridis")
     right.set(xlabel="position", ylabel="position", title="dot products")
     figure.colorbar(second, ax=right)
-    figure.savefig(path, dpi=160)
+    save_figure(figure, path)

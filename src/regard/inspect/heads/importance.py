@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from regard.inspect.drawing import save_figure
 from regard.inspect.heads.heads import PARTS
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ def save_importance(found: Importance, path: Path) -> None:
         axes[-1].invert_xaxis()
         axes[-1].grid(color="#dddddd", linewidth=0.6)
         axes[-1].spines[["top", "right"]].set_visible(False)
-    figure.savefig(path, dpi=160)
+    save_figure(figure, path)
 
 
 def draw_part(axes: "Axes", found: Importance, part: str, most: float) -> "AxesImage":

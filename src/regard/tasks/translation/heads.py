@@ -13,7 +13,7 @@ from regard.inspect.heads.heads import How, choose_heads, heads_of
 from regard.inspect.heads.pruning import without_heads
 from regard.machine.devices import choose_device
 from regard.reporter import SILENT, Reporter
-from regard.run import Run
+from regard.run import Run, commands_for
 from regard.tasks.translation.held_out import held_out_pairs
 from regard.tasks.translation.pairs import bounds, fitting
 from regard.tasks.translation.recipe import recipe_of
@@ -214,6 +214,6 @@ def write_card(new: Run, old: Path | str, found: Importance, kept: int) -> None:
   {point.bleu:.1f} with {point.kept}.
 - `recipe.toml` says how many heads each layer has left; the weights cannot be trained further.
 
-    regard translate {new.folder} "…"
+    {commands_for(new.recipe(), new.folder)[0]}
 """
     write_file(new.folder / "README.md", text.encode("utf-8", "replace"))

@@ -81,10 +81,11 @@ def describe(recipe: TranslationRecipe, run: Run | None) -> Description:
 
 
 def commands(recipe: TranslationRecipe) -> tuple[str, ...]:
-    return (
-        'regard translate {run} "…"',
-        "regard evaluate {run} --source test.en --reference test.de",
-    )
+    translate = 'regard translate {run} "…"'
+    if recipe.data.builtin:
+        return translate, "regard evaluate {run}"
+    source, target = recipe.data.codes() or ("source", "target")
+    return translate, f"regard evaluate {{run}} --source test.{source} --reference test.{target}"
 
 
 def info(recipe: TranslationRecipe) -> Section:
