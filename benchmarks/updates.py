@@ -25,7 +25,7 @@ from regard.text.tokenizer import PAD
 from regard.training.events import Position
 from regard.training.loop import TrainingData, training_steps
 from regard.training.optimizer import build_optimizer
-from regard.training.run import in_precision
+from regard.training.learning import in_precision
 from regard.training.team import ALONE, Team, assembled
 
 Updates = Iterator[int]

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Mapping, Sequence
 
-# By command: the old name, and the name of today. docs/decisions/0021 has the reasons.
+# By command: the old name, and the name of today. docs/decisions/0022 has the reasons.
 OLD_NAMES: dict[str, dict[str, str]] = {
     "attend": {"--png": "--picture", "--svg": "--picture", "--output": "--translation"},
     "compare": {"--figure": "--picture"},
