@@ -23,9 +23,9 @@ from regard.machine import memory
 from regard.models.transformer import Transformer
 from regard.text.tokenizer import PAD
 from regard.training.events import Position
+from regard.training.learning import in_precision
 from regard.training.loop import TrainingData, training_steps
 from regard.training.optimizer import build_optimizer
-from regard.training.learning import in_precision
 from regard.training.team import ALONE, Team, assembled
 
 Updates = Iterator[int]

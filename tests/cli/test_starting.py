@@ -73,7 +73,6 @@ WRONG = [
     ("embed runs/full --output a.npy --tokens", 2, "leave --tokens out"),
     ("translate runs/full --input nope", 1, "nope: there is no such file"),
     ("translate runs/full --output nope/a", 1, "cannot be written"),
-    ("score runs/text --input nope", 1, "nope: there is no such file"),
     ("evaluate nope", 1, "nope: no such run folder"),
     ("evaluate runs/full --source nope --reference a.fr", 1, "nope: there is no such file"),
     ("evaluate runs/full --bootstrap -1", 2, "--bootstrap. Must be >= 0"),
