@@ -62,6 +62,8 @@ def test_languages_are_known_by_code_and_name(name: str, code: str) -> None:
         ("TGT\tSRC", None, (1, 0)),
         ("en\tde", None, (0, 1)),
         ("English\tGerman", None, (0, 1)),
+        ("German (Austria)\tEnglish [UK]", ("en", "de"), (1, 0)),
+        ("Target (de)\tSource (en)", None, (1, 0)),
         ("English\tGerman", ("de", "en"), (1, 0)),
         ("en-US\tde-DE", ("de", "en"), (1, 0)),
     ],

@@ -88,6 +88,15 @@ def test_files_that_do_not_go_together(files: Folder, names: tuple[str, ...], sa
         list(read_pairs(files(*names)))
 
 
+def test_a_table_by_another_name_is_recognised(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("one\teins\n", encoding="utf-8")
+    with pytest.raises(
+        DataError, match=r"a\.txt: .*tabs suggest, give it a name that ends in \.tsv"
+    ):
+        read_pairs([path])
+
+
 def test_given_languages_overrule_names_unless_some_names_show_them(files: Folder) -> None:
     assert len(list(read_pairs(files("a.en", "a.de"), ("en", "bar")))) == 1
     assert len(list(read_pairs(files("a.en", "a.de", "b.eng", "b.deu")))) == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -24,16 +25,20 @@ SIDES = ("source", "target")
 PAIR_NAMES = (
     *(("source", "target"), ("src", "tgt"), ("src", "trg"), ("original", "translation")),
     *(("source_text", "target_text"), ("source text", "target text")),
+    ("source segment", "target segment"),
 )
 # A column with fewer values than this, each of them often, holds no sentences.
 MOST_LABELS = 20
 
+_IN_BRACKETS = re.compile(r"\s*[(\[][^)\]]*[)\]]$")
 _CODES = {name.lower(): code for code, name in NAMES.items()} | OWN_NAMES
 
 
 def language_of(name: str) -> str:
-    """The code of a language from the name of a column: en of "English" or "en-GB"; "" if none."""
-    name = name.strip()
+    """The code of a language from the name of a column: en of "English (UK)", en-GB of "en-GB"; ""
+    if it is none.
+    """
+    name = _IN_BRACKETS.sub("", name).strip()
     if name.lower() in _CODES:
         return _CODES[name.lower()]
     return name if len(name) <= 7 and base_code(name) in NAMES else ""
@@ -72,7 +77,7 @@ def _named_pair(sample: Sample, languages: tuple[str, str] | None) -> tuple[list
     """The two columns, if the first line names them."""
     if not sample.may_be_header:
         return None
-    names = sample.names
+    names = [_IN_BRACKETS.sub("", name) for name in sample.names]
     for known in PAIR_NAMES:
         if all(name in names for name in known):
             return [names.index(name) for name in known], "by the names in the first line"

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 
-from regard.data.lines import CONLL, check_file, kind_of
+from regard.data.lines import CONLL, check_file, head, kind_of
 from regard.data.objects import OBJECTS
 from regard.data.tables import TABLES
 from regard.errors import DataError
@@ -53,10 +53,10 @@ def check_groups(groups: Sequence[tuple[Path, ...]]) -> None:
         if len(group) == 1 and kind_of(group[0]) in CONLL:
             raise DataError(f"{group[0]}: words with labels are for --tagged; give pairs")
         if len(group) == 1 and kind_of(group[0]) not in (*TABLES, *OBJECTS):
-            raise DataError(
-                f"{group[0]}: one file of plain text holds no pairs;"
-                " give the file of translations after it, or a .tsv, .csv or .jsonl"
-            )
+            way = "give the file of translations after it, or a .tsv, .csv or .jsonl"
+            if b"\t" in head(group[0]).partition(b"\n")[0]:
+                way = "if it is a table, as its tabs suggest, give it a name that ends in .tsv"
+            raise DataError(f"{group[0]}: one file of plain text holds no pairs; {way}")
         if len(group) == 2 and os.path.samefile(*group):
             raise DataError(
                 f"{group[1]}: the same file is given for source and target; give the translations"
