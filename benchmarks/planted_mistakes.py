@@ -246,7 +246,7 @@ def count_named(folder: Path, sizes: Sequence[int], seeds: int) -> None:
     print("|---|" + "---|" * (len(sizes) + 1))
     for mistake in MISTAKES:
         counts = " | ".join(f"{named[mistake][size]} of {tried[size]}" for size in sizes)
-        print(f"| {mistake} | {counts} | {sentences[mistake]} |")
+        print(f"| {mistake} | {counts} | `{sentences[mistake]}` |")
 
 
 def pairs_of(folder: Path) -> Iterator[tuple[str, Path, Path]]:

@@ -155,6 +155,21 @@ def test_what_training_drops_is_counted() -> None:
     assert "dropped" in codes(refused, "error")
 
 
+def test_ids_are_wrong_and_numbers_with_their_words_are_not() -> None:
+    texts = sentences(60)
+    assert "numbers" in codes(report_on([(str(1276 + i), t) for i, t in enumerate(texts)]), "error")
+    chance = random.Random(4)
+    numbers = ["".join(chance.choices("123", k=chance.randint(1, 9))) for _ in range(60)]
+    names = {"1": "one", "2": "two", "3": "three"}
+    spelt = [(number, " ".join(names[digit] for digit in number)) for number in numbers]
+    assert "numbers" in codes(report_on(spelt), "warning")
+
+
+def test_hardly_any_pairs_are_a_warning() -> None:
+    assert codes(report_on([(ENGLISH, FRENCH)]), "warning") == {"few"}
+    assert report_on([]).unread
+
+
 def test_pairs_of_validation_that_are_learned_are_reported() -> None:
     pairs = [Pair(f"{ENGLISH} {i}", f"{FRENCH} {i}", f"a:{i}") for i in range(40)]
     found = check_pairs(["a"], lambda: iter(pairs), PairLimits(), lambda: iter(pairs[:20]))

@@ -71,10 +71,14 @@ class Alignment:
     shifts: tuple[Shift, ...]
 
     @property
+    def related(self) -> bool:
+        """Whether the lines have to do with each other, as far as can be seen."""
+        return self.lines > 0 and self.evidence >= LEAST_NATS * self.lines
+
+    @property
     def unrelated(self) -> bool:
-        """Whether the lines have nothing to do with each other."""
-        few = self.evidence < LEAST_NATS * self.lines
-        return few and self.lines >= LEAST_LINES and not self.shifts
+        """Whether the lines have nothing to do with each other, on enough evidence."""
+        return self.lines >= LEAST_LINES and not self.related and not self.shifts
 
 
 def align(stretches: Sequence[Stretch]) -> Alignment:

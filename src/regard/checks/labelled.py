@@ -4,7 +4,17 @@ from collections.abc import Callable, Iterator, Sequence
 
 from regard.checks.characters import Cells, broken_characters, is_header, quotes
 from regard.checks.label_sample import LabelCounts, LabelledTexts, shown
-from regard.checks.report import EXAMPLES, Example, Fact, Finding, Report, share, spread, unreadable
+from regard.checks.report import (
+    EXAMPLES,
+    Example,
+    Fact,
+    Finding,
+    Report,
+    few,
+    share,
+    spread,
+    unreadable,
+)
 from regard.checks.sides import other_languages
 from regard.data.labelled import Labelled
 from regard.errors import DataError
@@ -42,7 +52,7 @@ def look(
         valid = LabelledTexts(LabelCounts.of(read_valid()), "validation") if read_valid else None
     except DataError as error:
         return unreadable(kind, named, error)
-    findings = [*judge(found), *common_findings(found)]
+    findings = [*few(found.counts.total, "examples"), *judge(found), *common_findings(found)]
     if valid is not None and valid.counts.total:
         findings += [each for each in judge(valid) if each.severity == "error"]
         findings += in_validation(found, valid)

@@ -10,7 +10,7 @@ from regard.checks.sides import language_findings
 from regard.data.pair_filter import LARGEST_DROPPED_SHARE
 
 # Shares of the pairs.
-COPIES_MEANT, COPIES_ODD = 0.5, 0.2
+COPIES_WRONG, COPIES_ODD = 0.9, 0.2
 DUPLICATES_ODD, DROPPED_ODD = 0.1, 0.05
 # A shift is seen some lines after it starts.
 AT_AN_END = 12
@@ -18,7 +18,7 @@ NUMBERS = {1: "one", 2: "two", 3: "three"}
 
 
 def findings_of(pairs: Pairs) -> Iterator[Finding]:
-    copied = pairs.counts.copies > COPIES_MEANT * pairs.counts.total
+    copied = pairs.counts.copies > COPIES_WRONG * pairs.counts.total
     yield from header(pairs)
     yield from copies(pairs.counts)
     yield from numbers(pairs)
@@ -47,7 +47,7 @@ def header(pairs: Pairs) -> Iterator[Finding]:
 
 
 def copies(counts: PairCounts) -> Iterator[Finding]:
-    if counts.copies > COPIES_MEANT * counts.total:
+    if counts.copies > COPIES_WRONG * counts.total:
         yield Finding(
             "copies",
             "error",
@@ -72,7 +72,7 @@ def numbers(pairs: Pairs) -> Iterator[Finding]:
         cells, name = pairs.cells[sides[0]], pairs.names[sides[0]]
         yield Finding(
             "numbers",
-            "error" if pairs.languages[1 - sides[0]].main else "warning",
+            "warning" if pairs.alignment.related else "error",
             f"{name}: {share(cells.numbers, cells.total)} texts are only numbers or ids, as of a "
             "table with more columns",
             "keep the two columns of sentences",

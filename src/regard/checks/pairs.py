@@ -7,7 +7,17 @@ import numpy as np
 
 from regard.checks.pair_findings import findings_of
 from regard.checks.pair_sample import PairCounts, PairLimits, Pairs, shown
-from regard.checks.report import EXAMPLES, Example, Fact, Finding, Report, share, spread, unreadable
+from regard.checks.report import (
+    EXAMPLES,
+    Example,
+    Fact,
+    Finding,
+    Report,
+    few,
+    share,
+    spread,
+    unreadable,
+)
 from regard.data.corpus import Pair
 from regard.errors import DataError
 from regard.text.languages import language_name
@@ -33,7 +43,7 @@ def check_pairs(
             valid = Pairs(PairCounts.of(read_valid()), limits)
     except DataError as error:
         return unreadable("pairs", named, error)
-    findings = [*findings_of(found)]
+    findings = [*few(found.counts.total, "pairs"), *findings_of(found)]
     if valid is not None and valid.counts.total:
         findings += in_validation(findings_of(valid))
         findings += overlap(found, valid)
@@ -72,9 +82,8 @@ def facts_of(pairs: Pairs) -> Iterator[Fact]:
     found = pairs.languages
     named = pairs.limits.languages
     said = f", named {' → '.join(map(language_name, named))}" if named else ""
-    yield Fact(
-        "languages", f"{found[0]} → {found[1]}{said}", [each.main for each in pairs.languages]
-    )
+    text = f"{found[0]} → {found[1]}" if any(each.passages for each in found) else str(found[0])
+    yield Fact("languages", f"{text}{said}", [each.main for each in found])
     words = [
         np.array([len(getattr(pair, side).split()) for pair in sample])
         for side in ("source", "target")

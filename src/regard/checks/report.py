@@ -1,6 +1,6 @@
 """What a look at data found: facts, samples, and findings that say what to do."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from textwrap import shorten
 from typing import Any, Literal
@@ -11,6 +11,7 @@ from regard.errors import DataError
 # know.
 Severity = Literal["error", "warning", "note"]
 EXAMPLES = 3
+FEW = 20  # examples
 SHOWN = 60  # characters of a text in a sentence
 
 
@@ -88,6 +89,17 @@ def unreadable(kind: str, files: Iterable[object], error: DataError) -> Report:
     """The report on data that cannot be read to its end."""
     finding = Finding("unreadable", "error", str(error))
     return Report(kind, tuple(map(str, files)), findings=(finding,))
+
+
+def few(count: int, name: str) -> Iterator[Finding]:
+    """Hardly anything to learn from."""
+    if count < FEW:
+        yield Finding(
+            "few",
+            "warning",
+            f"{count:,} {name} are hardly enough to learn from, and some are held out of them",
+            "give more, and validation files with --valid if there are none to spare",
+        )
 
 
 def share(part: int, whole: int) -> str:

@@ -43,8 +43,15 @@ def check(
     as_json
         Print one JSON object with everything.
     """
-    given: Any = data
-    report = look(files, vars(given) if given else {}, settings)
+    from regard.checks.report import unreadable
+    from regard.errors import DataError
+
+    given: Any = vars(data) if data else {}
+    try:
+        report = look(files, given, settings)
+    except DataError as error:
+        named = files or next(paths for flag, paths in given.items() if paths)
+        report = unreadable("data", named, error)
     if as_json:
         from regard.cli.display import results
 
