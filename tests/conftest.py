@@ -15,6 +15,8 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["MPLBACKEND"] = "Agg"
 # Threads that wait for each other over tiny tensors take minutes on a busy machine.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# As `regard` itself does before PyTorch is loaded.
+os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 # A shared machine may pause any example; pytest-timeout still catches one that hangs.
 hypothesis.settings.register_profile("regard", deadline=None)

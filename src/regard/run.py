@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any
 from regard import tasks
 from regard.errors import RegardError, RunError
 from regard.files import HEADER_BYTES, SCRATCH, is_locked, take_lock, write_file
+from regard.machine.cores import wait_briefly
 from regard.text.tokenizer import Tokenizers
 
 if TYPE_CHECKING:
@@ -72,8 +73,10 @@ class Run:
         facts = []
         with suppress(RegardError):
             facts = [self.task_name()] if self.recipe_path.is_file() else ["not started"]
-            step = self.info().get("step")
-            facts += [f"{step:,} updates"] if step else ["not finished"] * (facts[0] in tasks.TASKS)
+            if words := self.unfinished():
+                facts.append(words)
+            elif step := self.info().get("step"):
+                facts.append(f"{step:,} updates")
         return f"Run({str(self.folder)!r}: {', '.join(facts) or 'damaged'})"
 
     def _repr_html_(self) -> str:
@@ -185,6 +188,7 @@ class Run:
         RunError
             The run is damaged, or has no weights yet.
         """
+        wait_briefly()
         return tasks.get(self.task_name()).load(self.folder, device)
 
     def task_name(self) -> str:
@@ -289,6 +293,7 @@ class Run:
             write_file(self.folder / f"{name}.tokenizer.json", tokenizer.to_json().encode())
 
     def require_weights(self) -> None:
+        """Raise a RunError if there are no trained weights yet."""
         if not self.model_path.exists():
             raise RunError(f"{self.folder}: no trained weights yet; `regard train` writes them")
 

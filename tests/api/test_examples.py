@@ -77,7 +77,7 @@ def test_tables_of_pandas_and_polars() -> None:
         data = table({"id": [1, 2, 3], "target": TARGETS, "source": SOURCES})
         assert rows("pairs", data) == OBJECTS
         assert rows("text", data["source"]) == [{"text": text} for text in SOURCES]
-        labelled = table({"stars": [1, 2], "review": ["bad", "good"]})
+        labelled = table({"id": [7, 8], "stars": [1, 2], "review": ["bad", "good"]})
         expected = [{"text": "bad", "label": "1"}, {"text": "good", "label": "2"}]
         assert rows("labelled", labelled) == expected
     missing = pandas.DataFrame({"source": ["a", None], "target": ["b", "c"]})

@@ -171,9 +171,11 @@ def test_calls_that_cannot_be_meant(asked: dict[str, Any], sentence: str) -> Non
 
 
 def test_options_are_called_by_their_names_in_python() -> None:
-    with pytest.raises(RecipeError, match=r"^preset fast: belongs to pairs; leave it out for"):
+    with pytest.raises(
+        regard.RegardError, match=r"^preset fast: belongs to pairs; leave it out for"
+    ):
         regard.train(text=TEXTS, preset="fast")
-    with pytest.raises(RecipeError, match=r"^task tagging: does not fit the data"):
+    with pytest.raises(regard.RegardError, match=r"^task tagging: does not fit the data"):
         regard.train(text=TEXTS, task="tagging")
 
 
@@ -193,6 +195,19 @@ for asked in ({"pairs": ["a.en", "a.de"]}, {"text": "b.txt"}, {"labelled": "c.ts
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+def test_data_that_cannot_be_meant_is_refused_and_odd_data_warned_of() -> None:
+    same = [(f"the cat {n} sleeps", f"the cat {n} sleeps") for n in range(400)]
+    with pytest.raises(DataError, match=r"if it is meant, train with check=False$"):
+        regard.train(pairs=same, languages=("en", "fr"), settings=TRANSLATOR)
+    assert files() == []
+    run = regard.train(pairs=same, languages=("en", "fr"), settings=TRANSLATOR, check=False)
+    assert run.info()["step"] == 4
+    few = [*REVIEWS, *REVIEWS[:60]]
+    with pytest.warns(UserWarning, match=r"\(example 121\b.*keep one of each") as caught:
+        regard.train(labelled=few, out="few", settings=TINY)
+    assert caught[0].filename == __file__
+
+
 def test_events_are_handed_over() -> None:
     events: list[Any] = []
     regard.train(labelled=REVIEWS, out="run", settings=TINY, on_event=events.append)
@@ -210,7 +225,7 @@ def test_ctrl_c_saves_and_raises_and_the_same_call_resumes() -> None:
     with pytest.raises(KeyboardInterrupt, match=r"stopped after update \d, and saved"):
         regard.train(**asked, on_event=interrupt)
     assert regard.Run.open("run").checkpoints()
-    assert repr(regard.Run.open("run")) == "Run('run': classification, not finished)"
+    assert "classification, stopped at update " in repr(regard.Run.open("run"))
     assert regard.train(**asked).info()["step"] == 4
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -58,20 +59,43 @@ def prepared(asked: Asked) -> "Iterator[Start]":
     flag, data = data_of(asked)
     try:
         if asked.recipe is not None:
-            yield from_recipe(asked)
+            start = from_recipe(asked)
+            look(start, asked)
+            yield start
             return
         from regard.start import DataOptions, from_data
 
         with in_files(flag, data, asked) as (flags, out):
             options = DataOptions(asked.task, out, asked.preset, asked.settings)
-            yield from_data(flag, flags, options)
+            start = from_data(flag, flags, options)
+            look(start, asked)
+            yield start
     except RegardError as error:
         error.args = (in_python(str(error)),)
         raise
 
 
+def look(start: "Start", asked: Asked) -> None:
+    """Look at the data as the command line does: what cannot be meant is a DataError, and what is
+    odd a warning in the line that called `train`.
+    """
+    if not asked.check:
+        return
+    from regard.checks.training import before_training
+
+    report = before_training(start.recipe, start.out, "check=False")
+    for finding in report.of("warning") if report else ():
+        warnings.warn(in_python(str(finding)), UserWarning, stacklevel=5)
+
+
 def in_python(sentence: str) -> str:
-    """A sentence that names options of the command line, with the names of Python."""
+    """A sentence about options of the command line and about files of examples, as the caller of
+    `train` knows them.
+    """
+    for name, kind in (("train", "example"), ("valid", "validation example")):
+        path = rf"[^\s(]*{EXAMPLES.as_posix()}/{name}\.jsonl"
+        sentence = re.sub(rf"{path}:(\d+)", rf"{kind} \1", sentence)
+        sentence = re.sub(path, f"the {kind}s", sentence)
     for option, name in (("--set ", "settings "), ("--from ", "from_run "), ("--", "")):
         sentence = re.sub(rf"(?<![\w-]){option}(?=[a-z])", name, sentence)
     return sentence.replace("command line: ", "settings: ")

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from regard.data.columns import LABEL_NAMES, TEXT_NAMES
 from regard.errors import DataError, RunError, shown
 from regard.files import replacing
 from regard.tasks import Column, Entry
@@ -30,7 +31,11 @@ class Given:
         cls, keyword: str, data: Any, entry: Entry, languages: tuple[str, str] | None, label: Any
     ) -> "Given":
         """`label` is the column of the labels, where the settings name it."""
-        columns = list(entry.columns)
+        known = {"text": TEXT_NAMES, "label": LABEL_NAMES}
+        columns = [
+            replace(each, names=(*each.names, *known.get(each.names[0], ())))
+            for each in entry.columns
+        ]
         for place, column in enumerate(columns):
             if column.holds.startswith("label") and isinstance(label, str) and label:
                 columns[place] = replace(column, names=(label,))

@@ -66,7 +66,8 @@ def train(
     settings
         Settings of the recipe, like {"train.steps": 200} or {"train": {"steps": 200}}.
     check
-        Whether to look at the data first, and to refuse what cannot be meant.
+        Whether to look at the data first, as `regard check` does: what cannot be meant is an error,
+        what is odd a warning.
     on_event
         A function that is called with each event of the training.
     progress

@@ -1,6 +1,5 @@
 """The command `regard`: one small file a command. Heavy imports wait inside the commands."""
 
-import os
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -12,6 +11,7 @@ from regard.cli.options import shown_default
 from regard.cli.streams import as_utf8, forget_output, prepare_streams, shorten_warnings
 from regard.cli.unfinished import say_unfinished
 from regard.errors import RegardError, UsageError
+from regard.machine.cores import wait_briefly
 
 app = App(
     name="regard",
@@ -116,9 +116,7 @@ add_commands()
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command; exit 0 when it worked, 1 when it failed, 2 when it was called wrongly."""
-    # Threads that spin while they wait for each other make training several times slower as soon as
-    # another program takes a core. A short spin costs nothing on a quiet machine; read by libgomp.
-    os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+    wait_briefly()
     prepare_streams()
     shorten_warnings()
     words = as_utf8(sys.argv[1:] if arguments is None else arguments)

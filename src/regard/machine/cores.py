@@ -9,6 +9,14 @@ from pathlib import Path
 PROCESSES, CONTROL_GROUPS = Path("/proc"), Path("/sys/fs/cgroup")
 
 
+def wait_briefly() -> None:
+    """Let threads that wait for each other spin for a short time only. Long spins make training
+    several times slower as soon as another program takes a core; short ones cost nothing on a quiet
+    machine. libgomp reads this when PyTorch is loaded.
+    """
+    os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+
+
 def usable_cores() -> int:
     """The number of cores this process may use, within the limits of its container."""
     return max(1, min([len(own_cores()), *map(int, core_quotas())]))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Column:
     """A part of an example that Python holds. The first name is the one in regard's own files;
-    tables may use any of them.
+    tables may use any of them, and for texts and labels the other names that files may use.
     """
 
     names: tuple[str, ...]
@@ -50,7 +50,7 @@ class Entry:
     families: tuple[str, ...] = ()
 
 
-TEXT = Column(("text", "sentence", "review"), "text")
+TEXT = Column(("text",), "text")
 TASKS: dict[str, Entry] = {
     entry.name: entry
     for entry in (
@@ -116,7 +116,7 @@ TASKS: dict[str, Entry] = {
                 "Texts and their labels for a classifier: a .tsv or .csv with two columns, or a "
                 ".jsonl."
             ),
-            columns=(TEXT, Column(("label", "labels", "class", "category"), "label")),
+            columns=(TEXT, Column(("label",), "label")),
             serves=frozenset({"embeddings"}),
             views=("text", "training"),
             title="Classify",

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from regard import tasks
 from regard.errors import DataError, RecipeError, RequestError, RunError
+from regard.machine.cores import wait_briefly
 from regard.recipe import Recipe
 from regard.run import Run
 from regard.training import team
@@ -69,6 +70,7 @@ def make_folder(run: Run) -> None:
 
 def learn(recipe: Recipe, run: Run) -> Iterator[Event]:
     yield Phase("Loading PyTorch")
+    wait_briefly()
     from regard.training.learning import train_together
 
     # Other processes do not know a task that this program has added.
