@@ -17,7 +17,8 @@ from regard.cli.old_names import OLD_NAMES
 from regard.cli.options import shown_default
 from regard.cli.streams import as_utf8, prepare_streams
 from regard.inspect.curves import terminal_curves
-from regard.inspect.figures import plain_heat
+from regard.inspect.figures import plain_heat, save_matrix
+from regard.inspect.maps import Matrix
 from regard.recipe import parse
 from regard.run import commands_for
 from regard.tasks.translation.translator import Translator
@@ -205,6 +206,14 @@ def test_what_to_try_fits_the_run_and_the_shell() -> None:
 def test_positions_in_a_pipe_differ() -> None:
     rows = plain_heat([[0.0, 1.0], [1.0, 0.0], [-1.0, 0.5]]).splitlines()
     assert rows == ["▒█", "█▒", " ▓"]
+
+
+def test_letters_that_no_font_has_are_one_warning(tmp_path: Path) -> None:
+    matrix = Matrix(rows=["ça"], columns=["\U000e0041\U000e0042", "$5"], weights=[[0.5, 0.5]])
+    with pytest.warns(UserWarning, match="no installed font has") as said:
+        save_matrix(matrix, tmp_path / "map.png")
+    assert len(said) == 1
+    assert (tmp_path / "map.png").stat().st_size > 1000
 
 
 def test_an_axis_has_numbers() -> None:

@@ -82,7 +82,7 @@ INSIDE = {
     },
 }
 # Commands that take settings of a recipe with --set.
-WITH_SETTINGS = ("train", "distill", "experiment", "plan")
+WITH_SETTINGS = ("check", "train", "distill", "experiment", "plan")
 
 
 def place_of(command: str) -> str:
@@ -182,7 +182,8 @@ def explained(error: CycloptsError, words: Sequence[str]) -> str:
         if sentence := setting_meant(typed, words):
             return sentence
     command = f"{words[0]} " if words and words[0] in app else ""
-    return f"{' '.join(str(error).split())} See `regard {command}--help`."
+    sentence = " ".join(str(error).split()).partition(" Available commands:")[0]
+    return f"{sentence} See `regard {command}--help`."
 
 
 def fail(code: int, sentence: str, debug: bool) -> None:

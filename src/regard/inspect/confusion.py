@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from regard.inspect.drawing import save_figure
+from regard.inspect.drawing import literal, save_figure
 
 # Up to this many labels, numbers are written into the cells; beyond it they could not be read.
 MOST_NUMBERED = 25
@@ -22,7 +22,7 @@ def save_confusion(labels: Sequence[str], table: Sequence[Sequence[int]], path: 
     axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
     axes.xaxis.tick_top()
     axes.xaxis.set_label_position("top")
-    names = [label.replace("$", r"\$") for label in labels]  # which would begin a formula
+    names = [literal(label) for label in labels]
     axes.set_xticks(range(len(labels)), names, rotation=45, ha="left")
     axes.set_yticks(range(len(labels)), names)
     axes.set_xlabel("found")

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from regard.inspect.drawing import save_figure
+from regard.inspect.drawing import literal, save_figure
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -68,7 +68,7 @@ def save_curves(
     figure = Figure(figsize=(6.4, 4.0))
     axes = figure.add_subplot()
     for name, values in curves.items():
-        axes.plot(range(len(values)), values, marker="o", markersize=3, label=name)
+        axes.plot(range(len(values)), values, marker="o", markersize=3, label=f" {literal(name)}")
     axes.set_yscale("log")
     axes.set_ylim(10.0**lowest, 10.0**highest * 1.5)
     axes.set_xlabel(x_label)

@@ -40,3 +40,8 @@ def save_figure(figure: "Figure", path: Path, **options: Any) -> None:
             "such as Noto Sans CJK, and draw again",
             stacklevel=2,
         )
+
+
+def literal(text: str) -> str:
+    """Escape dollar signs, which would begin a formula."""
+    return text.replace("$", r"\$")

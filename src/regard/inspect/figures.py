@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from regard.inspect.drawing import save_figure
+from regard.inspect.drawing import literal, save_figure
 from regard.inspect.maps import Matrix
 from regard.inspect.positions import PositionTable
 
@@ -104,11 +104,6 @@ def save_matrix(matrix: Matrix, path: Path) -> None:
     axes.tick_params(length=0)
     axes.spines[:].set_color("#cccccc")
     save_figure(figure, path, bbox_inches="tight")
-
-
-def literal(text: str) -> str:
-    """Escape dollar signs, which would begin a formula."""
-    return text.replace("$", r"\$")
 
 
 def save_csv(matrix: Matrix, path: Path) -> None:
