@@ -209,7 +209,7 @@ def test_positions_in_a_pipe_differ() -> None:
 
 
 def test_letters_that_no_font_has_are_one_warning(tmp_path: Path) -> None:
-    matrix = Matrix(rows=["ça"], columns=["\U000e0041\U000e0042", "$5"], weights=[[0.5, 0.5]])
+    matrix = Matrix(rows=["ça"], columns=["\U00010600\U00010601", "$5"], weights=[[0.5, 0.5]])
     with pytest.warns(UserWarning, match="no installed font has") as said:
         save_matrix(matrix, tmp_path / "map.png")
     assert len(said) == 1
