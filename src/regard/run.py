@@ -391,7 +391,8 @@ class Run:
 
     def require_space(self, num_bytes: int) -> None:
         """Raise a RunError if the disk has no room for this many bytes."""
-        free = shutil.disk_usage(self.folder).free
+        made = self.missing_folders()
+        free = shutil.disk_usage(made[-1].parent if made else self.folder).free
         if free < num_bytes:
             raise RunError(
                 f"{self.folder}: {free / 1e6:.0f} MB free on this disk, training needs "

@@ -79,7 +79,6 @@ def train(
     """
     from regard.cli.check import check_first
     from regard.cli.display import say
-    from regard.cli.training_screen import show_training
     from regard.run import Run
     from regard.start import DataOptions
     from regard.training.checks import checked
@@ -96,6 +95,8 @@ def train(
         say(f"  {reason}")
     checked(start.recipe, Run(start.out))  # before the data is read, which may take long
     check_first(start.recipe, start.out, anyway)
+    from regard.cli.training_screen import show_training
+
     show_training(training_run(start.recipe, start.out), start.out)
 
 

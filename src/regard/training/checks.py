@@ -4,12 +4,15 @@ from importlib.util import find_spec
 from typing import Any
 
 from regard import tasks
+from regard.configs.parameters import num_parameters
 from regard.errors import RecipeError, RunError
 from regard.recipe import Recipe, parse
 from regard.run import Run
 
 # Settings that name the data.
 DATA = frozenset({"data.train", "data.builtin", "data.imported"})
+
+SMALLEST = {"inputs": 1, "outputs": 1}
 
 
 def checked(recipe: Recipe, run: Run) -> Recipe:
@@ -23,7 +26,15 @@ def checked(recipe: Recipe, run: Run) -> Recipe:
     if not run.has_data():
         recipe.check_files()
     check_folder(run, recipe)
+    if not run.checkpoints():
+        # With a vocabulary of 1: how large it will be is not known yet.
+        run.require_space(checkpoint_bytes(recipe, num_parameters(recipe, SMALLEST)))
     return recipe
+
+
+def checkpoint_bytes(recipe: Recipe, parameters: int) -> int:
+    """The space for a run's checkpoints: weights and two moments, with room to write the next."""
+    return 2 * (recipe.train.keep + 1) * 12 * parameters
 
 
 def check_weights(run: Run) -> None:

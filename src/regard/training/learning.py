@@ -14,6 +14,7 @@ from regard.machine import cores, devices, memory
 from regard.objectives import Loss
 from regard.recipe import Recipe
 from regard.run import Run
+from regard.training.checks import checkpoint_bytes
 from regard.training.estimate import estimate, measured_peak
 from regard.training.events import Event, Note, Phase, Resumed
 from regard.training.finish import finish
@@ -71,8 +72,8 @@ def train_prepared(
             peak = measured_peak(state.model, objective, data, dtype)
         yield Resumed(state.step, peak)
     else:
-        num_bytes = 12 * sum(parameter.numel() for parameter in state.model.parameters())
-        run.require_space(2 * (recipe.train.keep + 1) * num_bytes)
+        parameters = sum(parameter.numel() for parameter in state.model.parameters())
+        run.require_space(checkpoint_bytes(recipe, parameters))
         steps, accumulate = recipe.train.steps, recipe.train.accumulate
         with unchanged_buffers(state.model):
             expected = estimate(state.model, objective, data, steps, accumulate, dtype)

@@ -6,7 +6,6 @@ from dataclasses import asdict, dataclass
 from itertools import chain, islice, repeat
 from pathlib import Path
 
-from regard.data import phrasebook
 from regard.data.corpus import Pair, held_out
 from regard.data.ids import IdPairs, write_ids
 from regard.data.pair_filter import FilterReport, PairFilter
@@ -42,6 +41,8 @@ class Prepared:
 def corpus(data: PairSection) -> Iterator[Pair]:
     """All pairs of the training files, held-out ones included."""
     if data.builtin:
+        from regard.data import phrasebook
+
         return phrasebook.pairs("train", data.builtin)
     return chain.from_iterable(each.read() for each in data.corpora("train"))
 
@@ -103,6 +104,8 @@ class Split:
 
     def valid(self) -> Iterator[Pair]:
         if self.data.builtin:
+            from regard.data import phrasebook
+
             return phrasebook.pairs("valid", self.data.builtin)
         if self.data.valid:
             return chain.from_iterable(each.read() for each in self.data.corpora("valid"))
