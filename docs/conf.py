@@ -82,7 +82,7 @@ def with_commands(text: str) -> str:
     commands = commands[commands.index("**Train**") :]
     # Two hyphens are a dash, except in code.
     commands = re.sub(r"(`[^`]*`)|((?<!\w)--[a-z][a-z0-9-]*)", in_code, commands)
-    return f"{text}\n{commands}"
+    return f"{text}\n## All commands\n{commands}"
 
 
 COMPLETED = {
