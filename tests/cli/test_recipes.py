@@ -105,4 +105,4 @@ def test_a_folder_beside_does_not_hide_a_recipe(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "demo").mkdir()
-    assert "up to 2,100" in output(capsys, "show", "demo")
+    assert "phrasebook" in output(capsys, "show", "demo")
