@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.planted_mistakes import MISTAKES, Data, checked, naming
+from benchmarks.planted_mistakes import MISTAKES, Data, Planted, checked, naming
 from regard.cli import main
 from regard.data import phrasebook
 
@@ -63,3 +63,16 @@ def test_a_shift_is_located(data: Data, tmp_path: Path) -> None:
     assert "the target is one line early" in found["sentence"]
     source, target = found["examples"][0]["texts"]
     assert dict(zip(data.sources, data.targets, strict=True))[source] == target
+
+
+def test_a_shift_in_one_of_several_corpora_is_located(data: Data, tmp_path: Path) -> None:
+    late = MISTAKES["shifted by one line from the start"](data).files
+    files = {
+        "good.fr": "".join(f"{line}\n" for line in data.sources).encode(),
+        "good.en": "".join(f"{line}\n" for line in data.targets).encode(),
+        "bad.fr": late["a.fr"],
+        "bad.en": late["a.en"],
+    }
+    _, report = checked(Planted(files, "pairs", frozenset({"shift"})), tmp_path)
+    sentence = naming(Planted(files, "pairs", frozenset({"shift"})), report)
+    assert "from about bad.fr:" in sentence

@@ -89,10 +89,14 @@ def alignment(pairs: Pairs) -> Iterator[Finding]:
         yield Finding(
             "shift",
             "error",
-            f"{extent(shift, pairs.counts.total)} the target is {lines} {way}: each source belongs "
+            f"{extent(shift, pairs)} the target is {lines} {way}: each source belongs "
             f"to the target {lines} {where}",
             "look for a line that is missing or extra "
-            + (f"near line {shift.first + 1:,}" if shift.first > AT_AN_END else "at the start"),
+            + (
+                f"near {where_is(pairs, shift.first)}"
+                if shift.first > AT_AN_END
+                else "at the start"
+            ),
             tuple(shift_examples(pairs, shift)),
         )
     if found.unrelated:
@@ -106,12 +110,24 @@ def alignment(pairs: Pairs) -> Iterator[Finding]:
         )
 
 
-def extent(shift: Shift, total: int) -> str:
-    to_the_end = shift.last + 1 > total - AT_AN_END
+def extent(shift: Shift, pairs: Pairs) -> str:
+    to_the_end = shift.last + 1 > pairs.counts.total - AT_AN_END
+    end = where_is(pairs, shift.last)
     if shift.first <= AT_AN_END:
-        return "from the first line on" if to_the_end else f"up to about line {shift.last + 1:,}"
-    start = f"from about line {shift.first + 1:,}"
-    return f"{start} on" if to_the_end else f"{start} to {shift.last + 1:,}"
+        return "from the first line on" if to_the_end else f"up to about {end}"
+    start = f"from about {where_is(pairs, shift.first)}"
+    return f"{start} on" if to_the_end else f"{start} to {end}"
+
+
+def where_is(pairs: Pairs, number: int) -> str:
+    """The line of a pair, or with several corpora its file and line."""
+    for start, block in pairs.counts.sample.stretches():
+        if start <= number < start + len(block):
+            place = block[number - start].place
+            line = place.rpartition(":")[2]
+            several = len(pairs.files) > 2 or not line.isdecimal()
+            return place if several else f"line {int(line):,}"
+    return f"line {number + 1:,}"
 
 
 def shift_examples(pairs: Pairs, shift: Shift) -> Iterator[Example]:
