@@ -47,4 +47,5 @@ class UsageError(RequestError):
 
 def shown(value: object) -> str:
     """A value as a sentence can hold it: short, and on one line."""
-    return " ".join(reprlib.repr(value).split())
+    text = " ".join(reprlib.repr(value).split())
+    return text if len(text) <= 90 else text[:89] + "…"

@@ -80,6 +80,7 @@ def test_the_same_call_resumes_and_other_examples_are_refused() -> None:
     assert files() == before
 
 
+@pytest.mark.filterwarnings("ignore:.*hardly enough:UserWarning")
 def test_a_start_that_fails_leaves_nothing() -> None:
     with pytest.raises(DataError, match="example 3: the target is None"):
         regard.train(pairs=[*PAIRS[:2], ("a", None)], out="new/run")
@@ -177,6 +178,11 @@ def test_options_are_called_by_their_names_in_python() -> None:
         regard.train(text=TEXTS, preset="fast")
     with pytest.raises(regard.RegardError, match=r"^task tagging: does not fit the data"):
         regard.train(text=TEXTS, task="tagging")
+
+
+def test_a_text_is_not_taken_for_a_file_without_a_word() -> None:
+    with pytest.raises(DataError, match=r"no such file; .*; a string names a file, so put a text"):
+        regard.train(text="To be, or not to be")
 
 
 def test_what_is_not_there_is_said_before_pytorch_is_loaded() -> None:

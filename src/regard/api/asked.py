@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from regard import tasks
 from regard.api.examples import Given, write
-from regard.errors import RecipeError, RegardError, RequestError, RunError, shown
+from regard.errors import DataError, RecipeError, RegardError, RequestError, RunError, shown
 from regard.run import Run
 
 if TYPE_CHECKING:
@@ -167,8 +167,16 @@ def in_files(flag: str, data: Any, asked: Asked) -> "Iterator[tuple[DataFlags, P
     if asked.valid is not None:
         given["valid"] = Given.of("valid", asked.valid, entry, asked.languages, label)
     files = {name: each.files() for name, each in given.items()}
-    for path in [path for paths in files.values() for path in paths or ()]:
-        check_file(path)
+    for name, paths in files.items():
+        for path in paths or ():
+            try:
+                check_file(path)
+            except DataError as error:
+                if isinstance(given[name].data, str) and not path.exists():
+                    raise DataError(
+                        f"{error}; a string names a file, so put a text itself in brackets"
+                    ) from None
+                raise
     flags = DataFlags(files["train"] or (), files.get("valid") or (), asked.languages)
     out = asked.folder() or Path("runs", section_of(entry, flags)[1])
     if None not in files.values():
