@@ -242,4 +242,4 @@ def test_the_command(
     )
     with pytest.raises(SystemExit) as stop:
         main([*words, "--preset", "fast", "--recipe", str(out / "recipe.toml")])
-    assert stop.value.code == 1
+    assert stop.value.code == 2
