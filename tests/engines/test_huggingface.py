@@ -434,7 +434,9 @@ HARMS = {
         lambda values: values.update(n_layer=3), "config.json"
     ),
     "not a multiple of num_heads": damage(lambda values: values.update(n_head=5), "config.json"),
-    "a whole number from 1 to 200": damage(lambda values: values.update(n_layer=10**6), "config.json"),
+    "a whole number from 1 to 200": damage(
+        lambda values: values.update(n_layer=10**6), "config.json"
+    ),
     "has a part of type 'Precompiled'": damage(
         lambda values: values.update(normalizer={"type": "Precompiled"}), "tokenizer.json"
     ),
