@@ -16,9 +16,9 @@ from typing import Any, Literal, NamedTuple
 
 Typography = Literal["fold", "keep"]
 
-# A variant is hardly there if it occurs fewer times than this, and only once among so many usual
-# ones: so few examples teach a model nothing.
-HARDLY, AMONG = 10, 50
+# A variant is hardly there if it occurs once among so many usual ones, or once among so few if it
+# occurs fewer times than this: such examples teach a model nothing.
+AMONG_MANY, AMONG_FEW, HARDLY = 200, 50, 10
 
 APOSTROPHES = "'’ʼ′`´‘‛＇"
 HYPHENS, DASHES = "-‐‑‒−", "–—―"
@@ -49,6 +49,11 @@ _PATTERNS = {
 }
 _SINGLE = {*APOSTROPHES, *HYPHENS, *DASHES, *QUOTES, *SPACES, ELLIPSIS, DOTS}
 _CONTENTS = _SINGLE | {"« ", " »", *MARKS, *(f" {mark}" for mark in MARKS)}
+
+
+def is_rare(count: int, usual: int) -> bool:
+    """Whether something is hardly there, next to so many usual ones."""
+    return usual > 0 and usual >= count * (AMONG_FEW if count < HARDLY else AMONG_MANY)
 
 
 class Rule(NamedTuple):
@@ -127,8 +132,7 @@ class Variants:
         return [*found, *(self._one_of(SPACES) if verbatim else self._marks())]
 
     def _rare(self, variant: str, usual: str) -> bool:
-        count, most = self.counts[variant], self.counts[usual]
-        return count < HARDLY and count * AMONG <= most and most > 0
+        return is_rare(self.counts[variant], self.counts[usual])
 
     def _usual(self, variants: Iterable[str]) -> str:
         return max(variants, key=lambda variant: self.counts[variant])
@@ -186,10 +190,10 @@ class Variants:
     def _guillemets(self, spaced: bool) -> list[Rule]:
         """The spaces inside guillemets as the data has them."""
         if not spaced:
-            few = self.counts["« "] < HARDLY and self.counts["« "] * AMONG <= self.counts["«"]
+            few = is_rare(self.counts["« "], self.counts["«"])
             return [Rule(_OPENING_GUILLEMET, "«"), Rule(_CLOSING_GUILLEMET, "»")] if few else []
         tight = self.counts["«"] - self.counts["« "]
-        few = tight < HARDLY and tight * AMONG <= self.counts["« "]
+        few = is_rare(tight, self.counts["« "])
         return [Rule(_TIGHT_OPENING, "« "), Rule(_TIGHT_CLOSING, " »")] if few else []
 
     def _marks(self) -> list[Rule]:

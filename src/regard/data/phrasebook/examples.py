@@ -8,6 +8,7 @@ EXAMPLES = {
     "Marie a visité le Portugal en mai 1992.": "Marie visited Portugal in May 1992.",
     "Est-ce que Jane habite à Paris ?": "Does Jane live in Paris?",
     "Le chat dort.": "The cat sleeps.",
+    "le chat dort": "the cat sleeps",
     "Bonjour": "Hello",
     "Où est la gare ?": "Where is the station?",
     "Je voudrais un café, s'il vous plaît.": "I would like a coffee, please.",
