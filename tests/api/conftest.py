@@ -1,7 +1,5 @@
 """Small runs of every task, trained once through `regard.train`."""
 
-import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,12 +30,14 @@ REVIEWS = [
 SENTENCES = [(["she", "reads", f"book{n}"], ["PRON", "VERB", "NOUN"]) for n in range(80)]
 
 
-@pytest.fixture(autouse=True, scope="session")
-def usual_allocation() -> Iterator[None]:
+def keep_allocation(patch: pytest.MonkeyPatch) -> None:
     """Training tunes the C library for its whole process, which here runs other tests too."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(memory, "keep_big_buffers", lambda: False)
-        yield
+    patch.setattr(memory, "keep_big_buffers", lambda: False)
+
+
+@pytest.fixture(autouse=True)
+def usual_allocation(monkeypatch: pytest.MonkeyPatch) -> None:
+    keep_allocation(monkeypatch)
 
 
 @pytest.fixture(autouse=True)
@@ -47,17 +47,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(scope="session")
-def runs(tmp_path_factory: pytest.TempPathFactory, usual_allocation: None) -> Path:
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder that holds runs/demo, runs/book, runs/masked, runs/reviews and runs/tags."""
     folder = tmp_path_factory.mktemp("api")
-    before = Path.cwd()
-    os.chdir(folder)
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        keep_allocation(patch)
+        patch.chdir(folder)
         regard.train(pairs=PAIRS, languages=("fr", "en"), out="runs/demo", settings=TRANSLATOR)
         regard.train(text=TEXTS, out="runs/book", settings=TEXT)
         regard.train(text=TEXTS, task="masked-language-model", out="runs/masked", settings=TEXT)
         regard.train(labelled=REVIEWS, out="runs/reviews", settings=TINY)
         regard.train(tagged=SENTENCES, out="runs/tags", settings=TINY)
-    finally:
-        os.chdir(before)
     return folder

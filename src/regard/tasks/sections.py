@@ -175,8 +175,7 @@ class TokenizerSection(Section):
     )
     typography: Typography = Field(
         default="fold",
-        description="fold: a typographic variant that the training data hardly has (’ for ', or “ "
-        "for «) is read as the usual one; what a translator writes is never changed.",
+        description="fold: marks that the data hardly has (’ for ') are read as the usual ones.",
     )
     folder: str | None = Field(
         default=None, description="A run whose tokenizer is used; it starts at data.folder."
