@@ -206,6 +206,24 @@ def test_torchrun_starts_the_same_team(
     assert curve(log_of, out) == curve(log_of, two)
 
 
+@pytest.mark.parametrize("joined", [True, False])
+def test_a_process_that_was_in_a_group_ends_at_once(joined: bool) -> None:
+    """What PyTorch's threads would do while Python cleans up is never tried."""
+    text = f"""
+import atexit, sys
+from regard.__main__ import main
+from regard.training import team
+atexit.register(print, "cleaned up")
+team.has_joined = {joined}
+sys.argv = ["regard", "show", "nowhere"]
+main()
+"""
+    ran = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60)
+    assert ran.returncode == 1
+    assert "nowhere" in ran.stderr
+    assert ("cleaned up" in ran.stdout) == (not joined)
+
+
 def test_a_folder_takes_one_run_at_a_time(tiny: Tiny, tmp_path: Path) -> None:
     with closing(training_run(tiny(), tmp_path)) as events:
         next(events)

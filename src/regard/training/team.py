@@ -12,7 +12,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 # The others wait while the leader prepares the data and validates.
 PATIENCE = timedelta(hours=12)
+# Whether this process has been in a process group.
+has_joined = False
 STORE = "REGARD_STORE"
 # Below these a second process costs more than it gains: target tokens of an update for each
 # process, and updates of the run, since a process takes seconds to start.
@@ -195,6 +197,8 @@ def joined(rank: int, size: int, store: str | None) -> Iterator[None]:
         world_size=size,
         timeout=PATIENCE,
     )
+    global has_joined
+    has_joined = True
     try:
         yield
     finally:
@@ -232,6 +236,17 @@ def started(
             for other in others:
                 other.kill()
                 other.communicate()
+
+
+def end_process(code: int) -> None:
+    """End this process at once if it was in a group. PyTorch's threads outlive the group, and one
+    that is busy when Python cleans up aborts the process, although its work is done.
+    """
+    if has_joined:
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):  # closed by whoever read it
+                stream.flush()
+        os._exit(code)
 
 
 def leave_with_leader() -> None:
