@@ -1,5 +1,6 @@
 """What the documents show is true: commands parse, tables are those of the schemas."""
 
+import pkgutil
 import re
 import shlex
 from pathlib import Path
@@ -44,6 +45,13 @@ def test_a_command_that_is_mentioned_is_there() -> None:
     for path in DOCUMENTS:
         for name in re.findall(r"`regard ([a-z-]+)`", path.read_text("utf-8")):
             assert name in app, f"{path.name}: regard {name}"
+
+
+def test_a_name_of_python_that_is_mentioned_is_there() -> None:
+    for path in DOCUMENTS:
+        for name in re.findall(r"`(regard\.[\w.]+)[`(]", path.read_text("utf-8")):
+            if name != "regard.json":  # a file
+                pkgutil.resolve_name(name)
 
 
 def test_there_are_commands_to_check() -> None:

@@ -309,7 +309,7 @@ def read(path: Path | str, settings: Iterable[str] = ()) -> Recipe:
     path
         The file, or the name of a recipe that comes with regard.
     settings
-        Settings that override the file, each like "train.steps=2000".
+        Settings that override the file, each like `"train.steps=2000"`.
 
     Returns
     -------

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regard import tasks
-from regard.errors import RegardError, RunError
+from regard.errors import RegardError, RequestError, RunError, shown
 from regard.files import HEADER_BYTES, SCRATCH, is_locked, take_lock, write_file
 from regard.machine.cores import wait_briefly
 from regard.text.tokenizer import Tokenizers
@@ -112,6 +112,8 @@ class Run:
         RunError
             There is no such folder, or no run in it.
         """
+        if not isinstance(folder, str | os.PathLike):
+            raise RequestError(f"{shown(folder)}: give the name of a run folder")
         run = cls(Path(folder))
         if not run.folder.is_dir():
             raise RunError(f"{folder}: no such run folder; `regard train` makes one")
@@ -234,7 +236,7 @@ class Run:
 
     def fingerprint(self, *others: Path, layout: str = "") -> str:
         """Identifies the weights: a hash of the safetensors header, which contains their checksum.
-        With other files, or the layout of something made of them, it identifies these as well; ""
+        With other files, or the layout of something made of them, it identifies these as well; `""`
         without weights.
         """
         found = hashlib.sha256(layout.encode())
@@ -314,8 +316,8 @@ class Run:
         return sorted(path for path in paths if path.stem.removeprefix("step-").isdecimal())
 
     def unfinished(self) -> str:
-        """Words on a training that has not ended, "stopped at update 97 of 200"; "" if it has, or
-        if the run was not trained here.
+        """Words on a training that has not ended, `"stopped at update 97 of 200"`; `""` if it
+        has, or if the run was not trained here.
         """
         if not self.training.is_dir() or not self.recipe_path.is_file():
             return ""

@@ -15,6 +15,8 @@ from regard.tasks.suggestions import still_true, suggest_from
 from regard.tasks.task import DataFlags
 from regard.training.checks import DATA
 
+PRESETS = ("standard", "fast")
+
 
 @dataclass(frozen=True)
 class Start:
@@ -49,6 +51,10 @@ def from_data(
     entry = task_for(flag, options.task or override({}, settings).get("task"))
     asked = {"preset": options.preset, "languages": " ".join(data.languages or ())}
     refuse_unused(entry, asked)
+    if options.preset not in (None, *PRESETS):
+        raise UsageError(
+            f"--preset {options.preset}: there is no such preset; write {' or '.join(PRESETS)}"
+        )
     columns = dict(override({"data": {}}, settings)["data"]).get("columns")
     if isinstance(columns, list):
         data = replace(data, columns=tuple(columns))

@@ -61,6 +61,13 @@ def test_every_public_method_is_documented() -> None:
     assert [name for name, value in documented().items() if not value.__doc__] == []
 
 
+@pytest.mark.parametrize("name", documented())
+def test_quotes_are_written_as_code(name: str) -> None:
+    """Elsewhere the reference prints curly ones, which Python does not understand."""
+    text = inspect.cleandoc(documented()[name].__doc__).partition("\nExamples\n---")[0]
+    assert '"' not in re.sub(r"`[^`]+`", "", text)
+
+
 class AnyOutput(doctest.OutputChecker):
     def check_output(self, want: str, got: str, optionflags: int) -> bool:
         return True

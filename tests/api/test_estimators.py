@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from regard import ClassifierEstimator, RequestError, Run, RunError, TaggerEstimator
+from regard import ClassifierEstimator, RegardError, RequestError, Run, RunError, TaggerEstimator
 from tests.api.conftest import REVIEWS, SENTENCES, TINY
 
 TEXTS = [text for text, _ in REVIEWS]
@@ -61,6 +61,51 @@ def test_parameters_are_read_and_changed() -> None:
         tagger.set_params(depth=3)
     with pytest.raises(RequestError, match="this TaggerEstimator is not fitted; call fit first"):
         tagger.predict([["a"]])
+
+
+@pytest.mark.parametrize(
+    ("texts", "labels", "sentence"),
+    [
+        (TEXTS, LABELS[:-1], r"fit: \d+ texts and \d+ labels; give one for each$"),
+        (None, LABELS, "fit takes a text or several, not None"),
+        (TEXTS, None, "fit takes a label or several, not None"),
+        ("a text", ["pos"], r"fit takes a list of texts; write \['a text'\]$"),
+        (
+            np.zeros((5, 3)),
+            LABELS[:5],
+            r"example 1: the text is array\(\[0., 0., 0.\]\), not a text",
+        ),
+    ],
+)
+def test_what_cannot_be_fitted_is_said(texts: Any, labels: Any, sentence: str) -> None:
+    with pytest.raises(RegardError, match=sentence):
+        ClassifierEstimator(settings=TINY).fit(texts, labels)
+
+
+def test_what_cannot_be_predicted_is_said() -> None:
+    classifier = ClassifierEstimator(settings=TINY)
+    for ask in (classifier.predict, classifier.predict_proba):
+        with pytest.raises(RequestError, match="this ClassifierEstimator is not fitted"):
+            ask(TEXTS)
+    classifier.fit(TEXTS, LABELS)
+    for ask in (classifier.predict, classifier.predict_proba):
+        with pytest.raises(RequestError, match=r"predict takes a list of texts; write \['good'\]$"):
+            ask("good")  # not four texts of a letter each
+    with pytest.raises(RequestError, match="score: 3 texts and 2 labels; give one for each"):
+        classifier.score(TEXTS[:3], LABELS[:2])
+
+
+def test_a_tagger_scores_a_label_for_each_word() -> None:
+    sentences, labels = map(list, zip(*SENTENCES, strict=True))
+    tagger = TaggerEstimator(settings=TINY).fit(sentences, labels)
+    with pytest.raises(
+        RequestError, match="score: 2 sentences and 1 lists of labels; give one for each"
+    ):
+        tagger.score(sentences[:2], labels[:1])
+    with pytest.raises(RequestError, match=r"score: \d words and 1 labels; give one for each"):
+        tagger.score(sentences[:1], [labels[0][:1]])
+    with pytest.raises(RequestError, match="fit: 2 sentences and 1 lists of labels"):
+        TaggerEstimator(settings=TINY).fit(sentences[:2], labels[:1])
 
 
 def test_scikit_learn_is_not_needed() -> None:

@@ -235,3 +235,18 @@ def test_a_wrong_recipe_is_our_error_and_a_right_one_can_be_copied() -> None:
     assert pickle.loads(pickle.dumps(recipe)) == copy.deepcopy(recipe) == copy.copy(recipe)
     assert copy.deepcopy(recipe) == recipe
     assert recipe.model_copy(update={"seed": 4}).seed == 4
+
+
+def test_a_run_is_named_by_a_folder(runs: Path) -> None:
+    for ask in (regard.load, regard.Run.open, regard.evaluate_run):
+        with pytest.raises(RequestError, match=r"^None: give the name of a run folder$"):
+            ask(None)  # type: ignore[operator]
+
+
+def test_one_file_may_be_named_alone_and_sentences_speak_python(runs: Path) -> None:
+    Path("test.tsv").write_text("".join(f"{label}\t{text}\n" for text, label in REVIEWS))
+    assert (
+        regard.evaluate_run(runs / "runs/reviews", "test.tsv", bootstrap=0).score("accuracy") >= 0
+    )
+    with pytest.raises(DataError, match=r"^give source and reference, a file of sentences and one"):
+        regard.evaluate_run(runs / "runs/demo", "test.fr")

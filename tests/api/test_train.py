@@ -14,7 +14,7 @@ import pytest
 import regard
 from regard import DataError, RecipeError, RequestError, RunError, tasks
 from regard.cli import main
-from regard.training.events import Finished, Interrupted, StepReport
+from regard.training.events import Finished, Interrupted, Note, Phase, StepReport
 from tests.api.conftest import PAIRS, REVIEWS, SENTENCES, TEXTS, TINY, TRANSLATOR
 from tests.tasks import digit_sum
 
@@ -211,7 +211,66 @@ def test_data_that_cannot_be_meant_is_refused_and_odd_data_warned_of() -> None:
     few = [*REVIEWS, *REVIEWS[:60]]
     with pytest.warns(UserWarning, match=r"\(example 121\b.*keep one of each") as caught:
         regard.train(labelled=few, out="few", settings=TINY)
-    assert caught[0].filename == __file__
+    with pytest.warns(UserWarning, match="keep one of each") as in_loop:
+        for _ in regard.training_run(labelled=few, out="loop", settings=TINY):
+            pass
+    assert [each.filename for each in (*caught, *in_loop)] == [__file__] * 2
+
+
+def test_the_data_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    from regard.checks import training
+
+    looks, look, events = [], training.check_recipe, []
+    monkeypatch.setattr(
+        training, "check_recipe", lambda recipe: (looks.append(recipe), look(recipe))[1]
+    )
+    with pytest.warns(UserWarning, match="keep one of each"):
+        regard.train(
+            labelled=[*REVIEWS, *REVIEWS[:60]], out="r", settings=TINY, on_event=events.append
+        )
+    assert len(looks) == 1
+    assert events[0] == Phase("Checking the data")
+    assert not [
+        event for event in events if isinstance(event, Note) and "one of each" in event.text
+    ]
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        ({"languages": "fr"}, r"languages = 'fr': give two codes, like \(\"en\", \"de\"\)$"),
+        ({"languages": 3}, "languages = 3: give two codes"),
+        ({"languages": ("fr", None)}, r"languages = \('fr', None\): give two codes"),
+        ({"preset": "fst"}, "preset fst: there is no such preset; write standard or fast$"),
+        ({"on_event": "print"}, "on_event = 'print': give a function"),
+        ({"out": "file"}, "file: is not a folder; choose another out$"),
+        ({"out": "file/run"}, "file: is not a folder; choose another out$"),
+        ({"out": ""}, "out = '': give the name of a folder$"),
+        ({"steps": 3}, r"train takes no 'steps'; did you mean settings=\{\"train.steps\": 3\}\?$"),
+        ({"pairs": ["le chat", "the cat"]}, r'strings name files, so write \("source", "target"\)'),
+        ({"text": ["a"], "texts": ["b"], "pairs": None}, "text and texts are the same; give one"),
+    ],
+)
+def test_what_is_odd_is_said_before_anything_is_written(
+    asked: dict[str, Any], sentence: str
+) -> None:
+    Path("file").write_text("mine")
+    given = {"pairs": PAIRS, "settings": TRANSLATOR, "out": "run", **asked}
+    with pytest.raises(regard.RegardError, match=sentence):
+        regard.train(**given)
+    assert files() == ["file"]
+
+
+def test_a_start_that_fails_leaves_the_examples_of_another_that_has_begun() -> None:
+    asked: dict[str, Any] = {"labelled": REVIEWS, "out": "run", "settings": TINY}
+    first = regard.training_run(**asked)
+    while not Path("run/training/examples/train.jsonl").exists():
+        next(first)
+    with pytest.raises(DataError, match="the label is"):
+        regard.train(labelled=[*REVIEWS, ("odd", None)], out="run", settings=TINY)
+    with pytest.raises(RecipeError, match="unknown key"):
+        regard.train(labelled=REVIEWS, out="run", settings={"train.stpes": 1})
+    assert [event for event in first if isinstance(event, Finished)]
 
 
 def test_events_are_handed_over() -> None:

@@ -4,6 +4,7 @@ import io
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -170,6 +171,34 @@ def test_completion_is_installed(
     (script,) = (path for path in tmp_path.rglob("regard") if path.is_file())
     assert str(script) in capsys.readouterr().err
     assert str(script) in (tmp_path / ".bashrc").read_text()
+
+
+@pytest.mark.parametrize("own", ["", "autoload -Uz compinit && compinit\n", "alias ll='ls -l'"])
+def test_zsh_completes_after_the_installation_whatever_zshrc_holds(
+    own: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("ZSH", "ZSH_CUSTOM", "ZDOTDIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    zshrc = tmp_path / ".zshrc"
+    zshrc.write_text(own)
+    for _ in range(2):
+        main(["completion", "zsh", "--install"])
+    lines = zshrc.read_text().splitlines()
+    assert own.strip() in lines or not own
+    assert lines.index(f"fpath=({tmp_path}/.zsh/completions $fpath)") < next(
+        place for place, line in enumerate(lines) if "compinit" in line
+    )
+    assert len([line for line in lines if "compinit" in line]) == 1
+    if zsh := shutil.which("zsh"):
+        done = subprocess.run(
+            [zsh, "-i", "-c", "print $_comps[regard]"],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            stdin=subprocess.DEVNULL,
+        )
+        assert done.stdout.strip() == "_cyclopts_regard", done.stderr
 
 
 def test_int8_is_not_ignored_without_ctranslate2(

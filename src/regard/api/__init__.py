@@ -1,10 +1,12 @@
 """The functions of Python's face: `regard.train`, `regard.load`, `regard.evaluate_run`."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regard import tasks
+from regard.errors import RegardError
 from regard.run import Run
 
 if TYPE_CHECKING:
@@ -43,7 +45,9 @@ def load(folder: "Run | Path | str", device: str = "cpu") -> Any:
 
 
 def evaluate(
-    folder: "Run | Path | str", files: Sequence[Path | str] = (), bootstrap: int = 1000
+    folder: "Run | Path | str",
+    files: Sequence[Path | str] | Path | str = (),
+    bootstrap: int = 1000,
 ) -> "Evaluation":
     """Score a run on files that it has not learned from.
 
@@ -76,8 +80,14 @@ def evaluate(
     >>> round(found.score("BLEU"), 2)
     100.0
     """
+    from regard.api.asked import in_python
     from regard.tasks.task import Test
 
     run = folder if isinstance(folder, Run) else Run.open(folder)
-    test = Test(files=tuple(map(Path, files)), bootstrap=bootstrap)
-    return tasks.get(run.task_name()).evaluate(run, test)
+    named = [files] if isinstance(files, str | os.PathLike) else files
+    test = Test(files=tuple(map(Path, named)), bootstrap=bootstrap)
+    try:
+        return tasks.get(run.task_name()).evaluate(run, test)
+    except RegardError as error:
+        error.args = (in_python(str(error)),)
+        raise

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -36,14 +35,24 @@ class Asked:
     languages: tuple[str, str] | None
     preset: str | None
     settings: tuple[str, ...]
-    check: bool
+
+    def check(self) -> None:
+        """Refuse arguments that are not of their kind."""
+        self.folder()
+        codes: Any = self.languages
+        if codes is None:
+            return
+        pair = isinstance(codes, list | tuple) and len(codes) == 2
+        if not pair or not all(isinstance(code, str) for code in codes):
+            raise RequestError(f'languages = {shown(codes)}: give two codes, like ("en", "de")')
 
     def folder(self) -> Path | None:
-        if self.out is None:
+        out: Any = self.out
+        if out is None:
             return None
-        if not isinstance(self.out, str | os.PathLike):
-            raise RequestError(f"out = {shown(self.out)}: give the name of a folder")
-        return Path(self.out)
+        if not isinstance(out, str | os.PathLike) or not os.fspath(out):
+            raise RequestError(f"out = {shown(out)}: give the name of a folder")
+        return Path(out)
 
     def for_data(self) -> Mapping[str, Any]:
         """The arguments that a recipe does not take."""
@@ -57,35 +66,19 @@ def prepared(asked: Asked) -> "Iterator[Start]":
     examples that were written for it are removed again.
     """
     flag, data = data_of(asked)
+    asked.check()
     try:
         if asked.recipe is not None:
-            start = from_recipe(asked)
-            look(start, asked)
-            yield start
+            yield from_recipe(asked)
             return
         from regard.start import DataOptions, from_data
 
         with in_files(flag, data, asked) as (flags, out):
             options = DataOptions(asked.task, out, asked.preset, asked.settings)
-            start = from_data(flag, flags, options)
-            look(start, asked)
-            yield start
+            yield from_data(flag, flags, options)
     except RegardError as error:
         error.args = (in_python(str(error)),)
         raise
-
-
-def look(start: "Start", asked: Asked) -> None:
-    """Look at the data as the command line does: what cannot be meant is a DataError, and what is
-    odd a warning in the line that called `train`.
-    """
-    if not asked.check:
-        return
-    from regard.checks.training import before_training
-
-    report = before_training(start.recipe, start.out, "check=False")
-    for finding in report.of("warning") if report else ():
-        warnings.warn(in_python(str(finding)), UserWarning, stacklevel=5)
 
 
 def in_python(sentence: str) -> str:
@@ -109,8 +102,11 @@ def data_of(asked: Asked) -> tuple[str, Any]:
         flag = name if name in flags else name.removesuffix("s")
         if flag not in flags:
             near = get_close_matches(name, [*flags, "valid", "settings", "out"], n=1)
-            way = f"did you mean {near[0]}?" if near else f"data is {', '.join(flags)}"
+            near = near or [f'settings={{"{each}": {shown(data)}}}' for each in setting_names(name)]
+            way = f"did you mean {' or '.join(near)}?" if near else f"data is {', '.join(flags)}"
             raise RequestError(f"train takes no {name!r}; {way}")
+        if data is not None and flag in given:
+            raise RequestError(f"{flag} and {flag}s are the same; give one of them")
         if data is not None:
             given[flag] = data
     if not given and asked.recipe is not None:
@@ -125,6 +121,13 @@ def data_of(asked: Asked) -> tuple[str, Any]:
     if len(given) != 1 or asked.recipe is not None:
         raise RequestError(f"give either a recipe, or one of {', '.join(flags)}")
     return next(iter(given.items()))
+
+
+def setting_names(name: str) -> list[str]:
+    """The settings that end like this: train.steps for steps."""
+    from regard.cli.settings import by_last_name
+
+    return by_last_name().get(name, [])
 
 
 def is_recipe(given: Any) -> bool:
@@ -172,10 +175,8 @@ def in_files(flag: str, data: Any, asked: Asked) -> "Iterator[tuple[DataFlags, P
             try:
                 check_file(path)
             except DataError as error:
-                if isinstance(given[name].data, str) and not path.exists():
-                    raise DataError(
-                        f"{error}; a string names a file, so put a text itself in brackets"
-                    ) from None
+                if (way := given[name].instead_of_files()) and not path.exists():
+                    raise DataError(f"{error}; {way}") from None
                 raise
     flags = DataFlags(files["train"] or (), files.get("valid") or (), asked.languages)
     out = asked.folder() or Path("runs", section_of(entry, flags)[1])
@@ -195,7 +196,10 @@ def in_files(flag: str, data: Any, asked: Asked) -> "Iterator[tuple[DataFlags, P
 def written(given: Mapping[str, Given], out: Path) -> Iterator[Path]:
     """The folder of a run that holds these examples in files."""
     run, made = Run(out), Run(out).missing_folders()
+    run.check_place()
     folder, started = out / EXAMPLES, run.recipe_path.exists()
+    # Examples that are there already may be those of a training that is just starting.
+    own = [path for name in given if not (path := folder / f"{name}.jsonl").exists()]
     try:
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -208,8 +212,8 @@ def written(given: Mapping[str, Given], out: Path) -> Iterator[Path]:
         yield folder.resolve()
     except BaseException:
         if not run.recipe_path.exists():
-            for name in given:
-                (folder / f"{name}.jsonl").unlink(missing_ok=True)
+            for path in own:
+                path.unlink(missing_ok=True)
             for path in (folder, run.training, *made):
                 with suppress(OSError):  # not empty, or never made
                     path.rmdir()

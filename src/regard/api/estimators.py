@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from regard.errors import RequestError
+from regard.tasks.inputs import items_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -118,7 +119,7 @@ class ClassifierEstimator(Estimator):
         The run folder. By default a temporary one, which ends with the estimator; in
         cross-validation leave it so, since each part of the data needs a run of its own.
     settings
-        Settings of the recipe, like {"train.steps": 200}.
+        Settings of the recipe, like `{"train.steps": 200}`.
     from_run
         A run to start from, such as a masked language model.
     progress
@@ -166,8 +167,9 @@ class ClassifierEstimator(Estimator):
         """
         import numpy as np
 
-        labels = np.asarray(y)
-        self._fit(labelled=zip(list(X), labels.tolist(), strict=True))
+        texts, labels = listed(X, "fit", "text"), np.asarray(listed(y, "fit", "label"))
+        same_length("fit", texts=texts, labels=labels)
+        self._fit(labelled=zip(texts, labels.tolist(), strict=True))
         self.classes_ = np.unique(labels)
         return self
 
@@ -191,7 +193,7 @@ class ClassifierEstimator(Estimator):
         """
         import numpy as np
 
-        found = self._answering().classify(list(X))
+        found = self._answering().classify(listed(X, "predict", "text"))
         names = [str(each) for each in self.classes_.tolist()]
         rows = [[each.probabilities[name] for name in names] for each in found]
         return np.array(rows).reshape(len(rows), len(names))
@@ -214,7 +216,8 @@ class ClassifierEstimator(Estimator):
         RequestError
             It is not fitted.
         """
-        return self.classes_[self.predict_proba(X).argmax(-1)]  # type: ignore[no-any-return]
+        found = self.predict_proba(X).argmax(-1)
+        return self.classes_[found]  # type: ignore[no-any-return]
 
     def score(self, X: Sequence[str], y: Sequence[Any]) -> float:
         """Compute the accuracy.
@@ -238,7 +241,9 @@ class ClassifierEstimator(Estimator):
         """
         import numpy as np
 
-        return float((self.predict(X) == np.asarray(y)).mean())
+        texts, labels = listed(X, "score", "text"), listed(y, "score", "label")
+        same_length("score", texts=texts, labels=labels)
+        return float((self.predict(texts) == np.asarray(labels)).mean())
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import ClassifierTags
@@ -291,7 +296,9 @@ class TaggerEstimator(Estimator):
         DataError
             There are not as many labels as words, or too few sentences.
         """
-        self._fit(tagged=zip(list(X), list(y), strict=True))
+        sentences, labels = listed(X, "fit", "sentence"), listed(y, "fit", "list of labels")
+        same_length("fit", sentences=sentences, lists_of_labels=labels)
+        self._fit(tagged=zip(sentences, labels, strict=True))
         self.classes_ = self.run_.labels()
         return self
 
@@ -313,7 +320,8 @@ class TaggerEstimator(Estimator):
         RequestError
             It is not fitted.
         """
-        return [[word.label for word in each] for each in self._answering().tag(list(X))]
+        sentences = listed(X, "predict", "sentence")
+        return [[word.label for word in each] for each in self._answering().tag(sentences)]
 
     def score(self, X: Sequence[Sequence[str]], y: Sequence[Sequence[Any]]) -> float:
         """Compute the share of words with the right label.
@@ -335,12 +343,32 @@ class TaggerEstimator(Estimator):
         RequestError
             It is not fitted.
         """
-        true = [str(label) for row in y for label in row]
-        found = [label for row in self.predict(X) for label in row]
+        sentences, labels = listed(X, "score", "sentence"), listed(y, "score", "list of labels")
+        same_length("score", sentences=sentences, lists_of_labels=labels)
+        for words, row in zip(sentences, labels, strict=True):
+            same_length("score", words=words, labels=row)
+        true = [str(label) for row in labels for label in row]
+        found = [label for row in self.predict(sentences) for label in row]
         return sum(map(str.__eq__, found, true)) / max(1, len(true))
 
     def __sklearn_tags__(self) -> Any:
         return tags(None, None)
+
+
+def listed(given: Any, verb: str, unit: str) -> list[Any]:
+    """What scikit-learn calls X or y, as a list. One text is not several of a letter each."""
+    if isinstance(given, str):
+        raise RequestError(f"{verb} takes a list of {unit}s; write {[given]!r}")
+    return items_of(given, verb, unit)
+
+
+def same_length(verb: str, **given: Any) -> None:
+    (first, ones), (second, others) = given.items()
+    if len(ones) != len(others):
+        raise RequestError(
+            f"{verb}: {len(ones):,} {first} and {len(others):,} {second.replace('_', ' ')}; "
+            "give one for each"
+        )
 
 
 def tags(kind: str | None, classifier: Any) -> Any:

@@ -65,6 +65,14 @@ class Given:
                 )
         return None
 
+    def instead_of_files(self) -> str | None:
+        """What to do if strings were given that name no files."""
+        if isinstance(self.data, str):
+            return "a string names a file, so put a text itself in brackets"
+        if any(isinstance(each, os.PathLike) for each in self.data):
+            return None
+        return f"strings name files, so write {self.example()} for each example"
+
     def rows(self) -> Iterator[dict[str, Any]]:
         """The examples as objects for lines of JSON."""
         columns, number = self.columns, 0
@@ -90,8 +98,8 @@ class Given:
         if names is None:
             if isinstance(data, bytes) or not isinstance(data, Iterable):
                 raise DataError(
-                    f"{self.keyword}: {shown(data)} is no data; give examples "
-                    f"({self.example()}) as a list, an iterator or a table, or the names of files"
+                    f"{self.keyword}: {shown(data)} is no data; give examples like "
+                    f"{self.example()} in a list, an iterator or a table, or the names of files"
                 )
             yield from map(unwrapped, data)
             return
@@ -230,7 +238,9 @@ def label(value: Any, what: str) -> str:
 
 def is_missing(value: Any) -> bool:
     """None, and what tables write instead: NaN is the one number that differs from itself."""
-    return value is None or type(value).__name__ == "NAType" or value != value
+    if value is None or type(value).__name__ == "NAType":
+        return True
+    return not getattr(value, "shape", ()) and bool(value != value)
 
 
 def listed(names: Iterable[Any]) -> str:

@@ -2,11 +2,13 @@
 
 import signal
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from regard.api.asked import Asked, prepared, setting_lines
+from regard.api.asked import Asked, in_python, prepared, setting_lines
+from regard.errors import RequestError, shown
 from regard.run import Run
 
 if TYPE_CHECKING:
@@ -56,15 +58,15 @@ def train(
     valid
         Data of the same kind for validation; without it, a share of the data is held out.
     task
-        With text: "masked-language-model" trains a masked language model instead.
+        With text: `"masked-language-model"` trains a masked language model instead.
     languages
-        With pairs: the codes of the two languages, like ("en", "de").
+        With pairs: the codes of the two languages, like `("en", "de")`.
     preset
-        With pairs: "standard", or "fast", which translates faster with one decoder layer.
+        With pairs: `"standard"`, or `"fast"`, which translates faster with one decoder layer.
     from_run
         A finished run to start from, such as a masked language model for a classifier.
     settings
-        Settings of the recipe, like {"train.steps": 200} or {"train": {"steps": 200}}.
+        Settings of the recipe, like `{"train.steps": 200}` or `{"train": {"steps": 200}}`.
     check
         Whether to look at the data first, as `regard check` does: what cannot be meant is an error,
         what is odd a warning.
@@ -106,8 +108,10 @@ def train(
     """
     from regard.api.progress import shown_progress
 
+    if on_event is not None and not callable(on_event):
+        raise RequestError(f"on_event = {shown(on_event)}: give a function that takes an event")
     lines = setting_lines(settings, from_run)
-    asked = Asked(recipe, out, data, valid, task, languages, preset, lines, check)
+    asked = Asked(recipe, out, data, valid, task, languages, preset, lines)
     with prepared(asked) as start, shown_progress(start, progress) as show:
         from regard.training.events import Interrupted
 
@@ -171,20 +175,22 @@ def training_run(
     2
     """
     lines = setting_lines(settings, from_run)
-    asked = Asked(recipe, out, data, valid, task, languages, preset, lines, check)
+    asked = Asked(recipe, out, data, valid, task, languages, preset, lines)
     with prepared(asked) as start:
         yield from checked_run(start, check)
 
 
 def checked_run(start: "Start", check: bool) -> "Iterator[Event]":
-    """The events of a training, after a look at its data."""
+    """The events of a training, after a look at its data as on the command line: what cannot be
+    meant is a DataError, and what is odd a warning in the line that called `train`.
+    """
     from regard.checks.training import before_training
-    from regard.training.events import Note, Phase
+    from regard.training.events import Phase
     from regard.training.run import training_run
 
     if check:
         yield Phase("Checking the data")
         report = before_training(start.recipe, start.out, override="check=False")
         for finding in report.of("warning") if report else ():
-            yield Note(str(finding), warning=True)
+            warnings.warn(in_python(str(finding)), UserWarning, stacklevel=3)
     yield from training_run(start.recipe, start.out)

@@ -1,5 +1,6 @@
 """regard completion: what the Tab key completes in a shell."""
 
+from pathlib import Path
 from typing import Literal
 
 
@@ -33,4 +34,16 @@ def completion(
         results(app.generate_completion(shell=chosen))
         return
     path = app.install_completion(shell=chosen)
+    if chosen == "zsh":
+        start_completion(Path.home() / ".zshrc")
     say(f"Wrote {path}; the next {chosen} that you open completes what you type.")
+
+
+def start_completion(zshrc: Path) -> None:
+    """Let zsh complete at all: a new account's does not, and frameworks start it themselves."""
+    content = zshrc.read_text("utf-8", "surrogateescape") if zshrc.exists() else ""
+    if "compinit" in content:
+        return
+    line = "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit }\n"
+    gap = "" if content.endswith("\n") or not content else "\n"
+    zshrc.write_text(content + gap + line, "utf-8", "surrogateescape")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from regard import tasks
+from regard.cli.options import EXPLAINED
 
 if TYPE_CHECKING:
     from regard.start import DataOptions, Start
@@ -47,7 +48,9 @@ def train(
     task: str | None = None,
     from_run: Annotated[Path | None, Parameter(name="--from")] = None,
     out: Path | None = None,
-    preset: Literal["standard", "fast"] | None = None,
+    preset: Annotated[
+        Literal["standard", "fast"] | None, EXPLAINED, Parameter(show_default="standard")
+    ] = None,
     processes: int | None = None,
     anyway: bool = False,
     settings: Annotated[tuple[str, ...], Parameter(name="--set")] = (),

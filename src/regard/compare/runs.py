@@ -54,7 +54,7 @@ def compare(
     bootstrap
         Resamples for the intervals and the tests.
     sentence
-        A sentence whose alignment by each run is shown; "" takes one of the test, None none.
+        A sentence whose alignment by each run is shown; `""` takes one of the test, None none.
     reporter
         Where progress is reported.
 

@@ -137,7 +137,7 @@ class Tagger:
         ----------
         sentences
             A sentence, or several in a list, an iterator or a column of a table. A string is cut
-            into words as the training data is ("go." into "go" and "."); a list is of words.
+            into words as the training data is (`"go."` into `"go"` and `"."`); a list is of words.
 
         Returns
         -------

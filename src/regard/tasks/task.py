@@ -105,7 +105,7 @@ class ScoreLine:
     Attributes
     ----------
     name : str
-        Such as "BLEU" or "accuracy".
+        Such as `"BLEU"` or `"accuracy"`.
     value : float
     low, high : float or None
         Its 95 % interval, where there is one.
@@ -120,7 +120,7 @@ class ScoreLine:
     signature: str = ""
 
     def interval(self) -> str:
-        """The 95 % interval, as it is printed; "" without one."""
+        """The 95 % interval, as it is printed; `""` without one."""
         return "" if self.low is None else f"[{self.low:.2f}, {self.high:.2f}]"
 
 
@@ -167,7 +167,7 @@ class Evaluation:
         Parameters
         ----------
         name
-            Such as "BLEU" or "accuracy".
+            Such as `"BLEU"` or `"accuracy"`.
 
         Returns
         -------

@@ -96,7 +96,7 @@ class Writer:
         Parameters
         ----------
         prompt
-            The beginning of a text; "" begins a new document.
+            The beginning of a text; `""` begins a new document.
         writing
             How to write; by default 200 tokens at temperature 0.8.
 

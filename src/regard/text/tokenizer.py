@@ -110,7 +110,7 @@ class Tokenizer:
         texts
             Texts to learn from.
         kind
-            What a piece is: "bpe" and "unigram" cut words, "word" and "character" do not.
+            What a piece is: `"bpe"` and `"unigram"` cut words, `"word"` and `"character"` do not.
         vocabulary_size
             The most pieces; fewer are learned if the texts do not have that many.
         lowercase
@@ -257,7 +257,7 @@ class Tokenizer:
         return texts if self._foreign else [self.normalise(text) for text in texts]
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
-        """The pieces as they are stored: "▁" marks a word start, "<0xE2>" is a byte."""
+        """The pieces as they are stored: `"▁"` marks a word start, `"<0xE2>"` is a byte."""
         return [self._pieces[index] for index in self._known(ids)]
 
     def word_of(self, ids: Sequence[int]) -> list[int]:

@@ -40,7 +40,7 @@ def head_importance(
     sentences
         Validation sentences to measure on.
     how
-        "zero" makes a head contribute nothing, "mean" always its mean.
+        `"zero"` makes a head contribute nothing, `"mean"` always its mean.
     curve
         Whether heads are also removed one after the other, the least important first.
     reporter
@@ -132,7 +132,7 @@ def prune(
     out
         The folder of the smaller run, which must not be there yet.
     keep
-        How many heads to keep, like "50%" or "12".
+        How many heads to keep, like `"50%"` or `"12"`.
     sentences
         Validation sentences that the importance of heads is measured on.
     reporter

@@ -210,7 +210,7 @@ class LooksInside(ABC):
     def numbers(
         self, source: str, output: str | Sequence[int], head: str, query: int, key: int
     ) -> "Numbers":
-        """Every number behind one weight of a head like "cross.1.3"."""
+        """Every number behind one weight of a head like `"cross.1.3"`."""
         from regard.inspect.heads.heads import choose_heads
         from regard.inspect.numbers import numbers
 
@@ -240,8 +240,8 @@ class LooksInside(ABC):
     @contextmanager
     def forced(self, looks: "Looks") -> "Iterator[list[Head]]":
         """Inside the block heads look where they have to, whatever the engine:
-        {"cross.1": {3: [0, 4]}} makes the heads of cross.1 look at the source pieces 0 and 4 alone
-        while the model predicts output piece 3, all counted from 0.
+        `{"cross.1": {3: [0, 4]}}` makes the heads of cross.1 look at the source pieces 0 and 4
+        alone while the model predicts output piece 3, all counted from 0.
         """
         from regard.inspect.heads.forced import forced
 

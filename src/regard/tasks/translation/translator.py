@@ -92,7 +92,7 @@ class Translator(LooksInside):
         device
             cpu, cuda, mps, or auto for the best that there is.
         engine
-            What searches: "torch", "ctranslate2", or "auto", which prefers ctranslate2.
+            What searches: `"torch"`, `"ctranslate2"`, or `"auto"`, which prefers ctranslate2.
         int8
             With ctranslate2: calculate with 8-bit numbers, which is faster and changes some words.
 
@@ -154,7 +154,7 @@ class Translator(LooksInside):
         return cls(lambda: model, engine, tokenizers, search, limit, run.folder)
 
     def languages(self) -> tuple[str, str] | None:
-        """The languages, such as ("fr", "en"): as the run says, its recipe, or the names of its
+        """The languages, such as `("fr", "en")`: as the run says, its recipe, or the names of its
         training files; None if nothing says them.
         """
         from regard.run import Run
