@@ -10,6 +10,8 @@ from regard.errors import RecipeError, RequestError
 from regard.recipe_catalogue import SCORES, catalogue, datasets_named, recipe_named
 from regard.recipe_names import find, is_shipped, shipped
 
+ROOT = Path(__file__).parent.parent
+
 
 @pytest.fixture(autouse=True)
 def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -82,6 +84,12 @@ def test_every_recipe_says_where_its_data_comes_from(known: object) -> None:
 
 def test_scores_are_of_recipes_that_there_are() -> None:
     assert tomllib.loads(SCORES.read_text("utf-8")).keys() <= catalogue().keys()
+
+
+def test_the_demo_has_one_score_everywhere() -> None:
+    share = catalogue()["demo"].score.split(" of ")[0]
+    assert f"| {share} exact" in (ROOT / "README.md").read_text("utf-8")
+    assert f"| 1 | {share} [" in (ROOT / "docs" / "experiments.md").read_text("utf-8")
 
 
 def test_data_is_named_by_recipe_or_by_set() -> None:

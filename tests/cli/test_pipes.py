@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import select
 import shutil
 import signal
 import subprocess
@@ -78,6 +79,15 @@ def test_each_line_is_answered_as_it_comes(
             found = json.loads(answers.readline())
             source = found.get("source") or found.get("text") or " ".join(found.get("words", ()))
             assert source == text
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_an_empty_line_is_answered_as_it_comes(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with conversation(words_for(command, tmp_path), monkeypatch) as (asking, answers):
+        asking.write("\n")
+        assert select.select([answers], [], [], 20)[0]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

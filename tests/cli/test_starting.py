@@ -103,6 +103,8 @@ WRONG = [
     ("serve runs/full --port 99999", 2, "--port. Must be <= 65535"),
     ("export nope --to ctranslate2", 1, "nope: no such run folder"),
     ("export runs/full --to nope", 2, "--to"),
+    ("export runs/words --to ctranslate2", 1, "a run of task language-model, not translation"),
+    ("export runs/labels --to huggingface", 1, "a run of task classification, not translation or"),
     ("export runs/full --to huggingface --int8", 2, "--int8 is for ctranslate2"),
     ("export runs/full --to huggingface --out runs", 1, "is there already and not empty"),
     ("import nope --out new", 1, "nope: no such folder"),
@@ -139,10 +141,13 @@ def test_a_mistake_is_answered_without_torch(tmp_path: Path) -> None:
         "demo": {"data": {"builtin": "phrasebook"}},
         "full": {"data": {"builtin": "phrasebook"}},
         "text": {"task": "language-model", "data": {"train": ["a.en"]}},
+        "words": {"task": "language-model", "data": {"train": ["a.en"]}},
+        "labels": {"task": "classification", "data": {"train": ["a.tsv"]}},
     }.items():
         (tmp_path / "runs" / name).mkdir(parents=True)
         Run(tmp_path / "runs" / name).save_recipe(parse(values, "test"))
-    Run(tmp_path / "runs" / "full").model_path.touch()
+    for name in ("full", "words", "labels"):
+        Run(tmp_path / "runs" / name).model_path.touch()
     done = subprocess.run(
         [sys.executable, "-c", RUN_ALL],
         input="\n".join(command for command, _, _ in WRONG),

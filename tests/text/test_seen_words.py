@@ -33,11 +33,18 @@ def test_words(text: str, words: list[str]) -> None:
     assert words_of(text) == words
 
 
-def test_capitals_elision_punctuation_and_numbers_make_no_new_word() -> None:
-    known = seen("Le chat dort.", "l'eau froide")
-    assert known.unseen("LE CHAT dort, l’Eau ! 42") == []
+def test_a_capital_elision_punctuation_and_numbers_make_no_new_word() -> None:
+    known = seen("Là, le chat dort.", "l'eau froide")
+    assert known.unseen("Le Chat dort, L’Eau ! 42") == []
     assert known.unseen("Le zèbre de Zoé dort: le zèbre !") == ["zèbre", "de", "Zoé"]
     assert known.unseen("e\u0301te\u0301") == ["été"]
+
+
+def test_a_word_in_other_letters_than_training_had_is_new() -> None:
+    known = seen("Jane dort.", "L'OTAN dort.")
+    assert known.unseen("JANE DORT.") == ["JANE", "DORT"]
+    assert known.unseen("jane dort, l'otan aussi") == ["jane", "l", "otan", "aussi"]
+    assert known.unseen("L'OTAN dort. Dort Jane ?") == []
 
 
 def test_a_file_keeps_them(tmp_path: Path) -> None:

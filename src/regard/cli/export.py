@@ -41,7 +41,7 @@ def export(
         if out is not None:
             raise UsageError(f"{old_out} and --out {out}: name one folder, with --out")
         say(f"regard: the folder to write is now given with --out {old_out}")
-    opened = open_run(run)
+    opened = open_run(run, f"export {to}")
     path = out or old_out or run.with_name(f"{run.resolve().name}-{to}")
     check_new_folder(path)
     try:

@@ -52,6 +52,7 @@ def fill(
         for number, text in enumerate(given, start=1):
             if not texts and not text.strip():
                 results("{}" if as_json else "")
+                sys.stdout.flush()
                 continue
             try:
                 found = filler.fill(text, n_best)

@@ -72,6 +72,7 @@ TASKS: dict[str, Entry] = {
             commands=frozenset(
                 {"translate", "compare", "heads", "prune"}
                 | {"inspect alignment", "inspect gradients"}
+                | {"export ctranslate2", "export huggingface"}
             ),
             families=("marian", "pegasus"),
         ),
@@ -91,7 +92,7 @@ TASKS: dict[str, Entry] = {
                 "The model continues your text. Under each token is its probability; open one to "
                 "see what else might have come, and continue from there."
             ),
-            commands=frozenset({"generate", "score"}),
+            commands=frozenset({"generate", "score", "export huggingface"}),
             families=("gpt2",),
         ),
         Entry(
@@ -105,7 +106,7 @@ TASKS: dict[str, Entry] = {
             explanation=(
                 "Write [MASK] where a word is missing: the model ranks what may stand there."
             ),
-            commands=frozenset({"fill"}),
+            commands=frozenset({"fill", "export huggingface"}),
             families=("bert",),
         ),
         Entry(

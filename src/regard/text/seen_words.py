@@ -39,11 +39,13 @@ def words_of(text: str) -> list[str]:
 
 
 def _hash(word: str) -> int:
-    return zlib.crc32(word.casefold().encode("utf-8", "replace"))
+    return zlib.crc32(word.encode("utf-8", "replace"))
 
 
 class SeenWords:
-    """Words that were met in training; capitals and small letters are the same."""
+    """Words that were met in training. A capital at the beginning makes no other word, since any
+    word may begin a sentence; CHAT and jane are other words than chat and Jane to a model.
+    """
 
     def __init__(self, hashes: npt.NDArray[np.uint32]) -> None:
         self._hashes = hashes
@@ -72,7 +74,7 @@ class SeenWords:
         return frozenset(self._hashes.tolist())
 
     def __contains__(self, word: str) -> bool:
-        return _hash(word) in self._known
+        return _hash(word) in self._known or _hash(word[:1].lower() + word[1:]) in self._known
 
     def unseen(self, text: str) -> list[str]:
         """The words of a text that were never met, each once, in the order of the text."""
