@@ -286,6 +286,7 @@ LIGHT = [
     *("errors", "files", "reporter", "tasks", "recipe", "recipe_format", "recipe_errors"),
     *("recipe_settings", "run", "machine.cores", "machine.memory", "decode.search"),
     *("decode.hypothesis", "configs.transformer", "configs.recurrent", "configs.gpt"),
+    *("configs.image", "configs.vit", "configs.cnn", "configs.mlp", "configs.lite0"),
     *("configs.bert", "engines", "engines.ctranslate2", "engines.conversion", "serve.server"),
     *("tasks.translation.task", "tasks.translation.translator", "tasks.language_model"),
     *("tasks.masked_language_model", "tasks.classification", "tasks.tagging"),
@@ -373,6 +374,10 @@ BANNED_CALLS = {
     *("torch.load", "torch.save", "torch.hub.load", "torch.jit.load"),
     *("yaml.load", "yaml.load_all", "yaml.full_load", "yaml.unsafe_load"),
 }
+# A call that is let through, and why.
+KNOWN_CALLS = {
+    ("models/lite0_weights.py", "torch.load"): "only bytes whose checksum is known, only tensors",
+}
 
 
 def full_names(tree: ast.Module) -> dict[str, str]:
@@ -389,7 +394,7 @@ def full_names(tree: ast.Module) -> dict[str, str]:
     return names
 
 
-def dangers(text: str) -> list[str]:
+def dangers(text: str, place: str = "") -> list[str]:
     """Ways a file that was only meant to be read could run as code."""
     tree = ast.parse(text)
     names = full_names(tree)
@@ -401,7 +406,7 @@ def dangers(text: str) -> list[str]:
             continue
         first, dot, rest = ast.unparse(node.func).partition(".")
         called = names.get(first, first) + dot + rest
-        if called in BANNED_CALLS:
+        if called in BANNED_CALLS and (place, called) not in KNOWN_CALLS:
             found.append(f"line {node.lineno}: {called}")
         if called == "numpy.load" and len(node.args) > 2:
             found.append(f"line {node.lineno}: numpy.load with a third argument by position")
@@ -414,7 +419,14 @@ def dangers(text: str) -> list[str]:
 
 @pytest.mark.parametrize("path", FILES, ids=named)
 def test_nothing_that_is_read_can_run(path: Path) -> None:
-    assert dangers(path.read_text("utf-8")) == []
+    assert dangers(path.read_text("utf-8"), path.relative_to(PACKAGE).as_posix()) == []
+
+
+def test_calls_that_are_let_through_are_still_made_and_read_tensors_only() -> None:
+    for place, called in KNOWN_CALLS:
+        text = (PACKAGE / place).read_text("utf-8")
+        assert [found.partition(": ")[2] for found in dangers(text)] == [called]
+        assert "weights_only=True" in text
 
 
 @pytest.mark.parametrize(

@@ -6,16 +6,14 @@ import torch
 from torch import Tensor, nn
 
 
-def sinusoids(length: int, d_model: int, amplitude: float = 1.0) -> Tensor:
-    """[length, d_model]: PE(pos, 2i) = sin(pos / 10000^{2i/d}), PE(pos, 2i+1) = cos of that
+def sinusoids(length: int, d_model: int, amplitude: float = 1.0, base: float = 10000.0) -> Tensor:
+    """[length, d_model]: PE(pos, 2i) = sin(pos / base^{2i/d}), PE(pos, 2i+1) = cos of that
     angle.
     """
     if torch.get_default_device().type == "meta":  # only the shape is needed
         return torch.empty(length, d_model, dtype=torch.float64)
     position = torch.arange(length, dtype=torch.float64)[:, None]
-    rate = torch.exp(
-        torch.arange(0, d_model, 2, dtype=torch.float64) * (-math.log(10000.0) / d_model)
-    )
+    rate = torch.exp(torch.arange(0, d_model, 2, dtype=torch.float64) * (-math.log(base) / d_model))
     table = torch.zeros(length, d_model, dtype=torch.float64)
     table[:, 0::2] = torch.sin(position * rate)
     table[:, 1::2] = torch.cos(position * rate)[:, : d_model // 2]

@@ -1,0 +1,35 @@
+"""Labels for images: an encoder, and a projection of the vector of the whole image.
+
+Shapes: B images, C channels, H × W pixels, L labels, d d_model.
+"""
+
+from torch import Tensor, nn
+
+from regard.configs.image import ImageShape
+from regard.layers.dropout import Dropout
+from regard.models.images import ImageConfig, build_encoder
+
+
+class ImageClassifier(nn.Module):
+    def __init__(self, config: ImageConfig, shape: ImageShape, labels: int) -> None:
+        super().__init__()
+        self.config = config
+        self.encoder = build_encoder(config, shape)
+        self.dropout = Dropout(config.dropout)
+        self.output = nn.Linear(config.d_model, labels)
+        nn.init.normal_(self.output.weight, std=0.02)
+        nn.init.zeros_(self.output.bias)
+
+    def initialise(self, images: Tensor) -> None:
+        """Prepare a new model for training on data like these images [N, C, H, W]."""
+        self.encoder.initialise(images)
+
+    def features(self, images: Tensor) -> Tensor:
+        """[B, C, H, W] → [B, d]: what the encoder makes of the whole image. `output` turns it into
+        logits, after dropout.
+        """
+        return self.encoder(images).whole  # type: ignore[no-any-return]
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Logits [B, L]"""
+        return self.output(self.dropout(self.features(images)))  # type: ignore[no-any-return]
