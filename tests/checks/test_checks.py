@@ -158,6 +158,8 @@ def test_what_training_drops_is_counted() -> None:
 def test_ids_are_wrong_and_numbers_with_their_words_are_not() -> None:
     texts = sentences(60)
     assert "numbers" in codes(report_on([(str(1276 + i), t) for i, t in enumerate(texts)]), "error")
+    keys = [f"sent-{i}" for i in range(60)]
+    assert "numbers" in codes(report_on(list(zip(keys, texts, strict=True))), "error")
     chance = random.Random(4)
     numbers = ["".join(chance.choices("123", k=chance.randint(1, 9))) for _ in range(60)]
     names = {"1": "one", "2": "two", "3": "three"}
@@ -166,7 +168,9 @@ def test_ids_are_wrong_and_numbers_with_their_words_are_not() -> None:
 
 
 def test_hardly_any_pairs_are_a_warning() -> None:
-    assert codes(report_on([(ENGLISH, FRENCH)]), "warning") == {"few"}
+    (few,) = report_on([(ENGLISH, FRENCH)]).of("warning")
+    assert few.code == "few"
+    assert few.sentence.startswith("1 pair is hardly enough")
     assert report_on([]).unread
 
 
@@ -242,6 +246,13 @@ def test_text_that_is_no_running_text_is_seen() -> None:
     assert "duplicates" in codes(text_report(sentences(50) * 2), "warning")
 
 
+def test_findings_on_several_files_are_not_held_against_the_first() -> None:
+    lines = sentences(50) * 2
+    found = check_text(["a.txt", "b.txt"], lambda: ((line, "b.txt:1") for line in lines))
+    (duplicates,) = [each for each in found.findings if each.code == "duplicates"]
+    assert duplicates.sentence.startswith("the 2 files: ")
+
+
 @pytest.mark.parametrize(
     ("names", "content", "flag"),
     [
@@ -251,6 +262,7 @@ def test_text_that_is_no_running_text_is_seen() -> None:
         (("a.txt",), "one X\ntwo Y\n\none X\ntwo Y\n\n", "tagged"),
         (("a.tsv",), "pos\tit is good\nneg\tit was bad, {}\n", "labelled"),
         (("a.tsv",), "this is {}\tdas ist {}\n", "pairs"),
+        (("a.tsv",), "1{}\teng\tthis is {}\t2{}\tdeu\tdas ist {}\n", "pairs"),
         (("a.jsonl",), '{"text": "a"}\n', "text"),
         (("a.jsonl",), '{"text": "a", "label": "b"}\n', "labelled"),
         (("a.jsonl",), '{"translation": {"en": "a", "de": "b"}}\n', "pairs"),

@@ -1,6 +1,7 @@
 """regard check, and the same check before a training and before an evaluation."""
 
 import json
+import os
 import subprocess
 import sys
 from itertools import islice
@@ -79,9 +80,14 @@ assert "torch" not in sys.modules
         ([], "give the files to check"),
         (["good.fr", "--text", "good.en"], "give the files to check"),
         (["missing.fr", "good.en"], "missing.fr: there is no such file"),
+        (["link.fr", "good.en"], "link.fr: this is a link to nowhere.fr, which is not there"),
+        (["pipe.fr", "good.en"], "pipe.fr: this is a pipe, which can be read only once"),
+        (["--pairs", "pipe.fr", "good.en"], "pipe.fr: this is a pipe"),
     ],
 )
 def test_a_wrong_call_gets_a_sentence(words: list[str], said: str, capsys: Said) -> None:
+    Path("link.fr").symlink_to("nowhere.fr")
+    os.mkfifo("pipe.fr")
     assert status_of(["check", *words]) in (1, 2)
     assert said in "".join(capsys.readouterr())
 

@@ -21,6 +21,8 @@ SENTENCES = [f"This is sentence {n}." for n in range(60)]
 TRANSLATIONS = [f"Das ist Satz {n}." for n in range(60)]
 LABELS = ["good", "bad", "good"] * 20
 IDS = [str(1000 + n) for n in range(60)]
+KEYS = [f"{n * 2654435761 % 2**32:08x}" for n in range(1, 61)]
+PAGES = ["https://example.org/about"] * 30 + ["https://example.org/news"] * 30
 CONLL = "Jim\tNNP\tB-PER\nsleeps\tVBZ\tO\n.\t.\tO\n\n" * 10
 
 
@@ -60,6 +62,8 @@ def test_languages_are_known_by_code_and_name(name: str, code: str) -> None:
     [
         ("source\ttarget", None, (0, 1)),
         ("TGT\tSRC", None, (1, 0)),
+        ("Quelle\tÜbersetzung", None, (0, 1)),
+        ("Traduction\tOriginal", None, (1, 0)),
         ("en\tde", None, (0, 1)),
         ("English\tGerman", None, (0, 1)),
         ("German (Austria)\tEnglish [UK]", ("en", "de"), (1, 0)),
@@ -101,7 +105,11 @@ def test_other_languages_than_those_asked_for(write: Writer) -> None:
         ((IDS, ["eng"] * 60, SENTENCES, IDS, ["deu"] * 60, TRANSLATIONS), (2, 5), 'only "eng"'),
         ((LABELS, SENTENCES, TRANSLATIONS), (1, 2), 'column 1 holds only "good", "bad"'),
         ((["0.93", "0.5", "-1.2"] * 20, SENTENCES, TRANSLATIONS), (1, 2), "column 1 holds numbers"),
+        ((KEYS, SENTENCES, TRANSLATIONS), (1, 2), "column 1 holds ids"),
+        ((PAGES, KEYS, SENTENCES, TRANSLATIONS), (2, 3), "column 1 holds ids, column 2 holds ids"),
+        (([f"sent-{n}" for n in IDS], SENTENCES, TRANSLATIONS), (1, 2), "column 1 holds ids"),
         ((IDS, SENTENCES), (0, 1), "though column 1 holds numbers"),
+        ((KEYS, SENTENCES), (0, 1), "though column 1 holds ids"),
         ((IDS, IDS), (0, 1), "numbers"),
     ],
 )

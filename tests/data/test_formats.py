@@ -55,6 +55,7 @@ def test_content_says_what_a_file_is(tmp_path: Path) -> None:
         (path.read_bytes(), "a zip file, as .xlsx, .docx and .ods are"),
         (b'\xef\xbb\xbf<?xml version="1.0"?>\n<tmx/>', "this is XML"),
         (b"%PDF-1.7\n", "this is a PDF"),
+        (b"a\tb\rc\td\r", r"no line feed .* tr '\\r' '\\n' < "),
         (gzip.compress(b"a\tb\n"), "give it a name that ends in .gz"),
         (bz2.compress(b"a\tb\n"), "give it a name that ends in .bz2"),
         (bytes(range(256)) * 2 + b"\0" * 200, "202 of the first 712 bytes are NUL, .* binary"),

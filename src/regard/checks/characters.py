@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from regard.checks.report import EXAMPLES, Example, Finding, share
-from regard.text.languages import NAMES
+from regard.data.pair_columns import SOURCE_NAMES, TARGET_NAMES
+from regard.text.languages import NAMES, OWN_NAMES
 
 Line = tuple[str, str]  # a text and its place
 
@@ -19,7 +20,7 @@ OTHERS = "".join(
     sorted({bytes([i]).decode("cp1252", "ignore") for i in range(128, 192)})
 ) + "".join(map(chr, range(128, 160)))
 TWICE = re.compile(f"[ÂÃÄÅÎÏÐÑ×ØÙÚÛ][{OTHERS}]|[à-ï][{OTHERS}]{{2}}")
-# An id or a number: no spaces, and more digits than anything else.
+# An id or a number: one word with a digit in it.
 DIGITS = re.compile(r"[#\w.:/-]*\d[\w.:/-]*")
 HEADERS = (
     *("source", "target", "src", "tgt", "trg", "input", "output", "original", "reference"),
@@ -27,9 +28,12 @@ HEADERS = (
     *("label", "labels", "class", "category", "sentiment", "topic", "tag", "tags", "pos", "ner"),
     *("title", "description", "body", "content", "comment", "message", "question", "answer"),
     *("word", "words", "token", "tokens", "id", "index", "lang", "language"),
-    *("deutsch", "français", "español", "italiano", "português", "polski", "русский", "中文"),
 )
-WORDS_OF_HEADERS = frozenset(HEADERS) | {name.lower() for name in NAMES.values()}
+WORDS_OF_HEADERS = (
+    frozenset((*HEADERS, *SOURCE_NAMES, *TARGET_NAMES))
+    | {name.lower() for name in NAMES.values()}
+    | OWN_NAMES.keys()
+)
 
 
 def repaired(text: str) -> str:
@@ -107,7 +111,7 @@ class Cells:
                 self.doubled += '""' in text[1:-1]
                 if len(self.examples) < EXAMPLES:
                     self.examples.append(Example(place, (text,)))
-        if DIGITS.fullmatch(text.strip()) and sum(map(str.isdigit, text)) * 2 >= len(text.strip()):
+        if DIGITS.fullmatch(text.strip()):
             self.numbers += 1
             if len(self.first_numbers) < EXAMPLES:
                 self.first_numbers.append(Example(place, (text,)))

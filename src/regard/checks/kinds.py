@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from regard.data.columns import LABEL_NAMES, TEXT_NAMES
-from regard.data.lines import check_file, kind_of, lines
+from regard.data.lines import check_data_file, kind_of, lines
 from regard.data.objects import OBJECTS, objects
 from regard.data.pair_files import grouped, language_codes
 from regard.data.samples import sampled
@@ -32,7 +32,7 @@ class Kind:
 def recognise(paths: Sequence[Path]) -> Kind:
     """The kind of some files, by their names and their first lines."""
     for path in paths:
-        check_file(path)
+        check_data_file(path)
     first, ending = paths[0], kind_of(paths[0])
     if any(kind_of(path) in TAGGED for path in paths):
         return Kind("tagged", f"{first.name} is named so")
@@ -86,7 +86,7 @@ def columns(rows: Sequence[Sequence[str]]) -> Kind:
         return Kind("text", "a table of one column")
     table = [[row[i].strip() for row in rows] for i in range(width)]
     spaced = [sum(" " in cell for cell in column) >= SENTENCES * len(rows) for column in table]
-    few = [len(set(column)) <= max(2, FEW_VALUES * len(rows)) for column in table]
+    few = [1 < len(set(column)) <= max(2, FEW_VALUES * len(rows)) for column in table]
     if any(few) and len(rows) > 10 and any(s and not f for s, f in zip(spaced, few, strict=True)):
         return Kind("labelled", "a table with a column of few values, and one of texts")
     return Kind("pairs", f"a table of {width} columns")

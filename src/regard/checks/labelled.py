@@ -11,6 +11,7 @@ from regard.checks.report import (
     Finding,
     Report,
     few,
+    name_of,
     share,
     spread,
     unreadable,
@@ -46,7 +47,7 @@ def look(
 ) -> Report:
     named = tuple(map(str, files))
     try:
-        found = LabelledTexts(LabelCounts.of(read()), named[0])
+        found = LabelledTexts(LabelCounts.of(read()), name_of(named))
         if not found.counts.total:
             raise DataError(f"{named[0]}: no examples; give a file that has some")
         valid = LabelledTexts(LabelCounts.of(read_valid()), "validation") if read_valid else None

@@ -94,12 +94,18 @@ def unreadable(kind: str, files: Iterable[object], error: DataError) -> Report:
 def few(count: int, name: str) -> Iterator[Finding]:
     """Hardly anything to learn from."""
     if count < FEW:
+        are = f"{name.removesuffix('s')} is" if count == 1 else f"{name} are"
         yield Finding(
             "few",
             "warning",
-            f"{count:,} {name} are hardly enough to learn from, and some are held out of them",
+            f"{count:,} {are} hardly enough to learn from, and some are held out of them",
             "give more, and validation files with --valid if there are none to spare",
         )
+
+
+def name_of(files: Sequence[str]) -> str:
+    """What a finding on all files together is about."""
+    return files[0] if len(files) == 1 else f"the {len(files)} files"
 
 
 def share(part: int, whole: int) -> str:

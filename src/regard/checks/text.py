@@ -9,7 +9,17 @@ from itertools import islice
 
 from regard.checks.characters import broken_characters
 from regard.checks.languages import Languages, languages_of
-from regard.checks.report import EXAMPLES, Example, Fact, Finding, Report, share, spread, unreadable
+from regard.checks.report import (
+    EXAMPLES,
+    Example,
+    Fact,
+    Finding,
+    Report,
+    name_of,
+    share,
+    spread,
+    unreadable,
+)
 from regard.checks.sample import MOST, Blocks
 from regard.checks.sides import other_languages
 from regard.errors import DataError
@@ -87,7 +97,7 @@ def check_text(
     """Look at running text, and at that for validation if there is any."""
     named = tuple(map(str, files))
     try:
-        found = Text(TextCounts.of(read()), named[0])
+        found = Text(TextCounts.of(read()), name_of(named))
         if not found.counts.words:
             raise DataError(
                 f"{named[0]}: the training texts are empty; give some text to learn from"

@@ -112,7 +112,9 @@ def of_data(
     section, _ = section_of(entry, flags)
     task = tasks.get(entry.name)
     values = override({"data": section}, settings)["data"]
-    report = task.check(parse_section(task.recipe, "data", values, "command line"))
+    parsed = parse_section(task.recipe, "data", values, "command line")
+    parsed.check_files()
+    report = task.check(parsed)
     if report is None:
         raise RecipeError(f"--{flag}: task {task.name} has no check")
     if report.unread:

@@ -17,7 +17,7 @@ from typing import Any
 from regard.data.columns import LABEL_NAMES, TEXT_NAMES
 from regard.data.lines import check_file, decoded, kind_of, raw_lines
 from regard.data.objects import OBJECTS, objects
-from regard.data.pair_columns import PAIR_NAMES, language_of, pair_layout
+from regard.data.pair_columns import language_of, named_sides, pair_layout
 from regard.data.pair_files import Languages, check_groups, codes_of, grouped
 from regard.data.tables import TABLES, TableLayout, rows_of
 from regard.errors import DataError
@@ -206,11 +206,12 @@ def _from_objects(path: Path, corpus: Corpus) -> Iterator[Pair]:
 def _two_texts(entry: Any, corpus: Corpus, place: str) -> tuple[str, str]:
     languages = corpus.languages
     asked = tuple(map(str, corpus.columns))
-    for keys in (asked,) if asked else (*PAIR_NAMES, languages):
+    usual = named_sides(entry) if isinstance(entry, dict) else None
+    for keys in (asked,) if asked else (usual, languages):
         if keys and isinstance(entry, dict) and all(key in entry for key in keys):
             source, target = entry[keys[0]], entry[keys[1]]
             if isinstance(source, str) and isinstance(target, str):
-                turned = corpus.turned and keys in PAIR_NAMES
+                turned = corpus.turned and keys == usual
                 return (target, source) if turned else (source, target)
             raise DataError(f'{place}: "{keys[0]}" and "{keys[1]}" must both be text in quotes')
     has = entry.keys() if isinstance(entry, dict) else set()

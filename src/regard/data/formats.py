@@ -47,6 +47,7 @@ _MARKS = {
     b"\xff\xfe": "UTF-16",
     b"\xfe\xff": "UTF-16",
 }
+_LINE_FEEDS = r"tr '\r' '\n'"
 _SEVERAL_BYTES = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}")
 _HIGH = re.compile(rb"[\x80-\xff]")
 _LETTER = re.compile(rb"[A-Za-z\x80-\xff]")
@@ -66,6 +67,11 @@ def refuse_content(path: Path, head: bytes) -> None:
     for mark, name in _MARKS.items():
         if head.startswith(mark):
             raise DataError(f"{path}: the text is in {name}; {conversion(path, name)}")
+    if b"\n" not in head and head.count(b"\r") > 1:
+        raise DataError(
+            f"{path}: no line feed ends a line, only carriage returns, as on old Macs; "
+            f"{_command(path, _LINE_FEEDS, 'lines')}"
+        )
     nuls = head.count(0)
     if nuls > 1 and nuls > MOST_NULS * len(head):
         if name := wide_encoding(head):
@@ -108,13 +114,16 @@ def other_encoding(path: Path, line: bytes, head: bytes) -> str:
 
 def conversion(path: Path, encoding: str) -> str:
     """The command that makes UTF-8 of a file: train.fr.gz becomes train.utf8.fr."""
+    return _command(path, f"iconv -f {encoding} -t UTF-8", "utf8")
+
+
+def _command(path: Path, command: str, mark: str) -> str:
     packed = path.suffix.lower() in (".gz", ".bz2")
     plain = path.with_suffix("") if packed else path
     given, made = (
-        shlex.quote(str(each)) for each in (path, plain.with_suffix(f".utf8{plain.suffix}"))
+        shlex.quote(str(each)) for each in (path, plain.with_suffix(f".{mark}{plain.suffix}"))
     )
-    command = f"iconv -f {encoding} -t UTF-8"
     if packed:
         unpack = "gzip" if path.suffix.lower() == ".gz" else "bzip2"
         return f"convert it with: {unpack} -dc {given} | {command} > {made}"
-    return f"convert it with: {command} {given} > {made}"
+    return f"convert it with: {command} < {given} > {made}"

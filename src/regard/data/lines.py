@@ -41,6 +41,10 @@ def check_file(path: Path) -> None:
     try:
         status = path.stat()
     except FileNotFoundError:
+        if path.is_symlink():
+            raise DataError(
+                f"{path}: this is a link to {path.readlink()}, which is not there; check the path"
+            ) from None
         raise DataError(f"{path}: there is no such file{_suggestion(path)}") from None
     except OSError as error:
         raise _unreadable(path, error) from None
@@ -52,6 +56,15 @@ def check_file(path: Path) -> None:
         if status.st_size == 0:
             raise _empty(path)
         refuse_content(path, head(path))
+
+
+def check_data_file(path: Path) -> None:
+    """A file of training data, which is read several times."""
+    check_file(path)
+    if path.is_fifo():
+        raise DataError(
+            f"{path}: this is a pipe, which can be read only once; write the text to a file first"
+        )
 
 
 def head(path: Path) -> bytes:

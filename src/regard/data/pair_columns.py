@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from regard.data.columns import (
@@ -22,10 +22,15 @@ from regard.errors import DataError
 from regard.text.languages import NAMES, OWN_NAMES, base_code
 
 SIDES = ("source", "target")
-PAIR_NAMES = (
-    *(("source", "target"), ("src", "tgt"), ("src", "trg"), ("original", "translation")),
-    *(("source_text", "target_text"), ("source text", "target text")),
-    ("source segment", "target segment"),
+SOURCE_NAMES = (
+    *("source", "src", "original", "source_text", "source text", "source segment", "quelle"),
+    *("quelltext", "ausgangstext", "texte source", "origen", "texto original", "originale"),
+    *("origem", "bron", "brontekst"),
+)
+TARGET_NAMES = (
+    *("target", "tgt", "trg", "translation", "target_text", "target text", "target segment"),
+    *("ziel", "zieltext", "übersetzung", "cible", "texte cible", "traduction", "destino"),
+    *("traducción", "traduzione", "tradução", "doel", "doeltekst", "vertaling"),
 )
 # A column with fewer values than this, each of them often, holds no sentences.
 MOST_LABELS = 20
@@ -42,6 +47,15 @@ def language_of(name: str) -> str:
     if name.lower() in _CODES:
         return _CODES[name.lower()]
     return name if len(name) <= 7 and base_code(name) in NAMES else ""
+
+
+def named_sides(names: Collection[str]) -> tuple[str, str] | None:
+    """Which of these names are the usual ones of a source and a target."""
+    source, target = (
+        next((name for name in known if name in names), None)
+        for known in (SOURCE_NAMES, TARGET_NAMES)
+    )
+    return (source, target) if source and target else None
 
 
 def pair_layout(
@@ -78,9 +92,8 @@ def _named_pair(sample: Sample, languages: tuple[str, str] | None) -> tuple[list
     if not sample.may_be_header:
         return None
     names = [_IN_BRACKETS.sub("", name) for name in sample.names]
-    for known in PAIR_NAMES:
-        if all(name in names for name in known):
-            return [names.index(name) for name in known], "by the names in the first line"
+    if sides := named_sides(names):
+        return [names.index(side) for side in sides], "by the names in the first line"
     found = {at: base_code(code) for at, name in enumerate(names) if (code := language_of(name))}
     if languages is None:
         pair = list(found)[:2]
@@ -107,7 +120,7 @@ def _text_pair(sample: Sample, header: bool) -> tuple[list[int], str]:
     if len(columns) < 2:
         raise one_column(sample, "source, tab, target")
     texts = [each for each in columns if not (each.is_numeric or each.is_constant)]
-    sentences = [each for each in texts if not _like_labels(each)]
+    sentences = [each for each in texts if not (_like_labels(each) or each.is_ids)]
     for found in (sentences, texts):
         if len(found) >= 2:
             at = [found[0].number, found[1].number]
@@ -126,13 +139,14 @@ def _text_pair(sample: Sample, header: bool) -> tuple[list[int], str]:
     if at != [0, 1]:
         skipped = [_skipped(each) for each in columns[: at[1]] if each.number not in at]
         return at, f"the first two with text: {', '.join(skipped)}"
-    if any(each.is_numeric for each in pair):
-        return at, f"though {', '.join(_skipped(each) for each in pair if each.is_numeric)}"
+    if odd := [_skipped(each) for each in pair if each.is_numeric or each.is_ids]:
+        return at, f"though {', '.join(odd)}"
     return at, "the first two" if len(columns) > 2 else "below a line of names" * header
 
 
 def _skipped(column: Column) -> str:
-    what = "numbers" if column.is_numeric else f"only {column.examples()}"
+    only = "ids" if column.is_ids else f"only {column.examples()}"
+    what = "numbers" if column.is_numeric else only
     return f"column {column.number + 1} holds {what}"
 
 

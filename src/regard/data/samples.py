@@ -28,6 +28,8 @@ ENOUGH_ROWS = 20
 
 _SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\s*$', re.IGNORECASE)
 _NUMBER = re.compile(r"[-+]?\d[\d.,:/_-]*%?")
+# One word with a digit in it, or an address: "sent-12", "9e3779b1", "https://example.org/about".
+_ID = re.compile(r"\S*\d\S*|\w+://\S+")
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,13 @@ class Column:
     def is_numeric(self) -> bool:
         numbers = sum(_NUMBER.fullmatch(value) is not None for value in self.values)
         return bool(self.values) and numbers >= 0.95 * len(self.values)
+
+    @cached_property
+    def is_ids(self) -> bool:
+        """Whether it holds ids or addresses, each of them one word, and not only numbers."""
+        ids = sum(_ID.fullmatch(value) is not None for value in self.values)
+        enough = len(self.values) >= ENOUGH_ROWS and ids >= 0.95 * len(self.values)
+        return enough and not self.is_numeric
 
     @property
     def is_constant(self) -> bool:

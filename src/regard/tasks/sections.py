@@ -7,7 +7,7 @@ from typing import Literal, Self
 
 from pydantic import AliasChoices, Field, field_validator, model_validator
 
-from regard.data.lines import check_file
+from regard.data.lines import check_data_file
 from regard.datasets import with_data_folder
 from regard.errors import DataError, RecipeError
 from regard.recipe import Recipe, Section, TrainSection
@@ -59,7 +59,7 @@ class FilesSection(Section):
         """Check that the files are there and can be read."""
         embeddings = [Path(self.folder, self.embeddings)] if self.embeddings else []
         for path in (*self.paths("train"), *self.paths("valid"), *embeddings):
-            check_file(path)
+            check_data_file(path)
 
     def paths(self, name: Literal["train", "valid"]) -> list[Path]:
         return [Path(self.folder, file) for file in getattr(self, name)]
