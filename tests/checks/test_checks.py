@@ -257,6 +257,9 @@ def test_findings_on_several_files_are_not_held_against_the_first() -> None:
     ("names", "content", "flag"),
     [
         (("a.en", "a.de"), "one two\nthree\n", "pairs"),
+        (("a.en", "a.de", "b.en"), "one two\nthree\n", "pairs"),
+        (("a.en", "b.en"), "one two\nthree\n", "pairs"),
+        (("a.en", "b.en", "c.en"), "one two\nthree\n", "text"),
         (("a.txt",), "one two\nthree\n", "text"),
         (("a.conllu",), "1\tone\n", "tagged"),
         (("a.txt",), "one X\ntwo Y\n\none X\ntwo Y\n\n", "tagged"),
@@ -264,6 +267,7 @@ def test_findings_on_several_files_are_not_held_against_the_first() -> None:
         (("a.tsv",), "this is {}\tdas ist {}\n", "pairs"),
         (("a.tsv",), "1{}\teng\tthis is {}\t2{}\tdeu\tdas ist {}\n", "pairs"),
         (("a.jsonl",), '{"text": "a"}\n', "text"),
+        (("a.jsonl",), '"one two"\n', "text"),
         (("a.jsonl",), '{"text": "a", "label": "b"}\n', "labelled"),
         (("a.jsonl",), '{"translation": {"en": "a", "de": "b"}}\n', "pairs"),
     ],

@@ -42,6 +42,8 @@ WRONG = [
     ("distill nope --out student", 1, "nope: no such run folder"),
     ("distill runs/demo --out student --set train.stesp=1", 1, "did you mean train.steps?"),
     (f"plan {RECIPE} --set train.stesp=1", 1, "did you mean train.steps?"),
+    ("plan --pairs a.en a.fr", 2, "there is no --pairs; did you mean regard check --pairs"),
+    ("plan --text a.en", 2, "there is no --text; did you mean regard check --text"),
     (f"plan {RECIPE} --steps 5", 2, "there is no --steps; did you mean --set train.steps=5?"),
     ("train --pairs a.en a.fr --learning-rate=0.1", 2, "--set train.learning_rate=0.1?"),
     ("train --pairs a.en a.fr --learnin-rate 0.1", 2, "--set train.learning_rate=0.1?"),

@@ -86,6 +86,30 @@ def test_a_header_names_the_pair_and_is_no_pair(
     assert len(rest) == 59
 
 
+@pytest.mark.parametrize("name", ["id", "ID", "no"])
+@pytest.mark.parametrize("ids", [IDS, KEYS])
+def test_a_column_of_ids_is_no_language(write: Writer, name: str, ids: list[str]) -> None:
+    path = write(columns(ids, SENTENCES, TRANSLATIONS, header=f"{name}\ten\tde"))
+    assert pair_layout(path).columns == (1, 2)
+    assert languages_in_header([path]) == ("en", "de")
+
+
+@pytest.mark.parametrize("inside", ["{}", '{{"id": "no-1", "translation": {}}}'])
+def test_the_keys_of_objects_name_the_languages(write: Writer, inside: str) -> None:
+    path = write(inside.format('{"id": "7", "en": "one", "de": "eins"}') + "\n", "t.jsonl")
+    assert languages_in_header([path]) == ("en", "de")
+    (pair,) = read_pairs([path], ("en", "de"))
+    assert (pair.source, pair.target) == ("one", "eins")
+    named = write('{"source": "one", "target": "eins"}\n', "u.jsonl")
+    assert languages_in_header([named]) is None
+
+
+def test_a_csv_of_tabs_may_have_quotation_marks_in_its_sentences(write: Writer) -> None:
+    said = [f'"Yes", she said, {n} times' for n in range(60)]
+    path = write(columns(said, TRANSLATIONS), "t.csv")
+    assert [pair.source for pair in read_pairs([path])] == said
+
+
 def test_other_languages_than_those_asked_for(write: Writer) -> None:
     path = write(columns(SENTENCES, TRANSLATIONS, header="English\tGerman"))
     with pytest.raises(
@@ -261,6 +285,11 @@ def test_the_column_of_running_text(write: Writer, cells: Cells, header: str, ta
     path = write(columns(*cells, header=header))
     assert text_layout(path).columns == (taken,)
     assert list(read_documents([path]))[:2] == [f"{cells[taken][0]}\n", None]
+
+
+def test_a_list_of_strings_is_running_text(write: Writer) -> None:
+    path = write('["One day.", "Two days."]', "t.json")
+    assert list(read_documents([path])) == ["One day.", None, "Two days.", None]
 
 
 def test_a_sentence_about_cells_of_several_lines_is_one_line(write: Writer) -> None:

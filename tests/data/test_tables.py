@@ -127,7 +127,8 @@ def test_a_tsv_with_cells_in_quotes_is_read_as_such_and_said(tmp_path: Path, quo
         ("a,b\nc,d,e\nf,g\n", r't\.csv:2: 3 columns, the first line has 2; put cells that .* ","'),
         ("a,b\nc\nd,e\n", r"t\.csv:2: 1 column, but column 2 is read"),
         ("a\nb\n", r"t\.csv:1: only one column; write two, with a comma"),
-        ("a,b\rc,d\re,f\r", r"t\.csv:1: a lone carriage return"),
+        ("a,b\rc,d\re,f\r", r"t\.csv: no line feed ends a line"),
+        ("a,b\nc,d\re,f\n", r"t\.csv:2: a lone carriage return"),
     ],
 )
 def test_what_is_wrong_with_a_csv_is_one_sentence(tmp_path: Path, content: str, said: str) -> None:

@@ -42,11 +42,10 @@ def recognise(paths: Sequence[Path]) -> Kind:
         return Kind("tagged", "a word and its labels on each line, and empty lines in between")
     if ending in TABLES:
         return columns([row for row in sampled(first).rows[:LOOKED_AT] if any(row)])
-    if all(len(group) == 2 for group in grouped(paths)):
-        if codes := language_codes(paths):
-            return Kind("pairs", f"files that are named {codes[0]} and {codes[1]}")
-        if len(paths) == 2 and count(first) == count(paths[1]):
-            return Kind("pairs", "two files with the same number of lines")
+    if len(paths) > 1 and (codes := language_codes(paths)):
+        return Kind("pairs", f"files that are named {codes[0]} and {codes[1]}")
+    if len(paths) == len(grouped(paths)[0]) == 2 and count(first) == count(paths[1]):
+        return Kind("pairs", "two files with the same number of lines")
     return Kind("text", "lines without columns")
 
 
@@ -56,6 +55,8 @@ def count(path: Path) -> int:
 
 def keys(entry: Any) -> Kind:
     """The kind of a file of JSON by the keys of its first object."""
+    if isinstance(entry, str):
+        return Kind("text", "strings")
     names = {str(key).lower() for key in entry} if isinstance(entry, dict) else set()
     texts, labels = names.intersection(TEXT_NAMES), names.intersection(LABEL_NAMES)
     if texts and labels - {"target"}:

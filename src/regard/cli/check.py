@@ -105,6 +105,7 @@ def of_data(
     from regard.errors import RecipeError
     from regard.recipe import override, parse_section
     from regard.start import section_of, suggested, task_for
+    from regard.tasks.sections import FilesSection
     from regard.tasks.task import DataFlags
 
     entry = task_for(flag, override({}, settings).get("task"))
@@ -113,7 +114,8 @@ def of_data(
     task = tasks.get(entry.name)
     values = override({"data": section}, settings)["data"]
     parsed = parse_section(task.recipe, "data", values, "command line")
-    parsed.check_files()
+    if isinstance(parsed, FilesSection):  # data of a task of one's own may be something else
+        parsed.check_files()
     report = task.check(parsed)
     if report is None:
         raise RecipeError(f"--{flag}: task {task.name} has no check")

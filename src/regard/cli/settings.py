@@ -6,11 +6,18 @@ from collections.abc import Sequence
 from regard import tasks
 from regard.recipe_settings import settings_of
 
+DATA = ("pairs", "text", "labelled", "tagged")
+
 
 def setting_meant(typed: str, words: Sequence[str]) -> str | None:
     """A sentence with the setting that was meant; None if it is like none."""
     option = typed.partition("=")[0]
     value = value_of(option, words)
+    if words[0] == "plan" and option.lstrip("-") in DATA:
+        return (
+            f"there is no {option}; did you mean regard check {option} {value}, which shows the "
+            "sizes and the time for data?"
+        )
     known = by_last_name()
     key = option.lstrip("-").replace("-", "_")
     close = [key] if key in known else difflib.get_close_matches(key, known, n=1, cutoff=0.75)

@@ -10,18 +10,21 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 from regard.data.columns import LABEL_NAMES, TEXT_NAMES
 from regard.data.lines import check_file, decoded, kind_of, raw_lines
 from regard.data.objects import OBJECTS, objects
-from regard.data.pair_columns import language_of, named_sides, pair_layout
+from regard.data.pair_columns import language_of, languages_of_keys, named_sides, pair_layout
 from regard.data.pair_files import Languages, check_groups, codes_of, grouped
 from regard.data.tables import TABLES, TableLayout, rows_of
 from regard.errors import DataError
 from regard.text.languages import NAMES, base_code
+
+# So many objects are looked at to see which keys hold text.
+FIRST_OBJECTS = 20
 
 Columns = Sequence[str | int]
 
@@ -120,14 +123,19 @@ def _bases(codes: Languages) -> Languages:
 
 
 def languages_in_header(paths: Sequence[Path], columns: Columns = ()) -> Languages | None:
-    """The languages that the first table names in its first line."""
+    """The languages that the first table names in its first line, or the keys of objects."""
     for path in paths:
+        if kind_of(path) in OBJECTS and not columns:
+            check_file(path)
+            first = [_unwrapped(entry) for entry, _ in islice(objects(path), FIRST_OBJECTS)]
+            if codes := languages_of_keys([entry for entry in first if isinstance(entry, dict)]):
+                return codes
         if kind_of(path) in TABLES:
             check_file(path)
             layout = pair_layout(path, None, columns)
-            codes = [language_of(layout.header[at]) for at in layout.columns if layout.header]
-            if len(codes) == 2 and all(codes):
-                return codes[0], codes[1]
+            named = [language_of(layout.header[at]) for at in layout.columns if layout.header]
+            if len(named) == 2 and all(named):
+                return named[0], named[1]
     return None
 
 
@@ -198,9 +206,13 @@ def _from_objects(path: Path, corpus: Corpus) -> Iterator[Pair]:
         if entry is None:
             yield Pair("", "", place)
             continue
-        if isinstance(entry, dict) and isinstance(entry.get("translation"), dict):
-            entry = entry["translation"]
-        yield Pair(*_two_texts(entry, corpus, place), place)
+        yield Pair(*_two_texts(_unwrapped(entry), corpus, place), place)
+
+
+def _unwrapped(entry: Any) -> Any:
+    """The two texts of {"translation": {"en": …, "de": …}}."""
+    inner = entry.get("translation") if isinstance(entry, dict) else None
+    return inner if isinstance(inner, dict) else entry
 
 
 def _two_texts(entry: Any, corpus: Corpus, place: str) -> tuple[str, str]:

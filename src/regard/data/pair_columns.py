@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from regard.data.columns import (
     LABEL_NAMES,
@@ -16,7 +17,7 @@ from regard.data.columns import (
     place_of,
     refuse_tagged,
 )
-from regard.data.samples import ENOUGH_ROWS, Column, Sample, sampled
+from regard.data.samples import ENOUGH_ROWS, ID, Column, Sample, sampled
 from regard.data.tables import TableLayout
 from regard.errors import DataError
 from regard.text.languages import NAMES, OWN_NAMES, base_code
@@ -58,6 +59,23 @@ def named_sides(names: Collection[str]) -> tuple[str, str] | None:
     return (source, target) if source and target else None
 
 
+def languages_of_keys(entries: Sequence[Mapping[str, Any]]) -> tuple[str, str] | None:
+    """The two codes among the keys of some objects under which there is text."""
+    keys = entries[0] if entries else ()
+    if named_sides(keys):
+        return None
+    codes = [
+        key
+        for key in keys
+        if language_of(key) == key and any(_is_text(entry.get(key)) for entry in entries)
+    ]
+    return (codes[0], codes[1]) if len(codes) >= 2 else None
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and ID.fullmatch(value) is None
+
+
 def pair_layout(
     path: Path,
     languages: tuple[str, str] | None = None,
@@ -94,7 +112,12 @@ def _named_pair(sample: Sample, languages: tuple[str, str] | None) -> tuple[list
     names = [_IN_BRACKETS.sub("", name) for name in sample.names]
     if sides := named_sides(names):
         return [names.index(side) for side in sides], "by the names in the first line"
-    found = {at: base_code(code) for at, name in enumerate(names) if (code := language_of(name))}
+    texts = [not (each.is_numeric or each.is_ids) for each in sample.columns(header=True)]
+    found = {
+        at: base_code(code)
+        for at, name in enumerate(names)
+        if (code := language_of(name)) and texts[at]  # "id" is Indonesian or a column of ids
+    }
     if languages is None:
         pair = list(found)[:2]
         if len(pair) < 2 or found[pair[0]] == found[pair[1]]:

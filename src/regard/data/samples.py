@@ -29,7 +29,7 @@ ENOUGH_ROWS = 20
 _SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\s*$', re.IGNORECASE)
 _NUMBER = re.compile(r"[-+]?\d[\d.,:/_-]*%?")
 # One word with a digit in it, or an address: "sent-12", "9e3779b1", "https://example.org/about".
-_ID = re.compile(r"\S*\d\S*|\w+://\S+")
+ID = re.compile(r"\S*\d\S*|\w+://\S+")
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Column:
     @cached_property
     def is_ids(self) -> bool:
         """Whether it holds ids or addresses, each of them one word, and not only numbers."""
-        ids = sum(_ID.fullmatch(value) is not None for value in self.values)
+        ids = sum(ID.fullmatch(value) is not None for value in self.values)
         enough = len(self.values) >= ENOUGH_ROWS and ids >= 0.95 * len(self.values)
         return enough and not self.is_numeric
 
@@ -190,6 +190,8 @@ def _delimiter(first: list[str]) -> tuple[str, list[list[str]]]:
     best, found = (0.0, 0.0), (",", _parsed(first, ",") or [line.split(",") for line in first])
     for delimiter in DELIMITERS:
         rows = _parsed(first, delimiter)
+        if rows is None and delimiter == "\t":  # quotation marks that belong to the sentences
+            rows = [line.split("\t") for line in first]
         widths = Counter(len(row) for row in rows or () if row)
         if rows is None or not widths:
             continue

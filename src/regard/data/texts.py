@@ -14,9 +14,9 @@ from regard.errors import DataError
 
 def read_documents(paths: Sequence[Path], text: str | int = "") -> Iterator[str | None]:
     """Lines with their line ends, and None after each document. A file of plain text is one
-    document. In a .jsonl or .json each object is one, under "text"; in a .tsv or .csv each row is
-    one, in the column of text. `text` names or numbers another key or column. Each file may be a
-    .gz or .bz2.
+    document. In a .jsonl or .json each object is one, under "text", or each string; in a .tsv or
+    .csv each row is one, in the column of text. `text` names or numbers another key or column. Each
+    file may be a .gz or .bz2.
     """
     for path in paths:
         check_file(path)
@@ -61,6 +61,9 @@ def _keys(path: Path, asked: str | int) -> Iterator[str]:
     """The texts of a file of JSON."""
     for entry, place in objects(path):
         if entry is None:
+            continue
+        if isinstance(entry, str) and not asked:
+            yield entry
             continue
         key = found_key(entry, asked, TEXT_NAMES)
         if not isinstance(entry, dict) or not isinstance(entry.get(key), str):
