@@ -231,6 +231,16 @@ def test_a_tagger_wants_short_labels_for_words() -> None:
     assert codes(labelled(long, tagged=True), "error") == {"no-sentences"}
 
 
+def test_the_words_of_a_tagger_are_neither_labels_nor_numbers() -> None:
+    texts = [
+        " ".join(f"{word}{i % 7}" for word in text.split()) for i, text in enumerate(sentences(100))
+    ]
+    swapped = [(text, " ".join("XY"[j % 2] for j in range(9))) for text in texts]
+    assert codes(labelled(swapped, tagged=True), "error") == {"swapped"}
+    numbered = [("X Y X Y", f"{i} {i + 1} {i + 2} {i + 3}") for i in range(100)]
+    assert codes(labelled(numbered, tagged=True), "error") == {"numbers"}
+
+
 def text_report(lines: list[str]) -> Report:
     return check_text(["a.txt"], lambda: ((line, f"a.txt:{i}") for i, line in enumerate(lines)))
 
