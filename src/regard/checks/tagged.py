@@ -66,15 +66,13 @@ def columns(sentences: LabelledTexts) -> Iterator[tuple[str, str, str]]:
     if len(labels) > max(20, MANY_LABELS * labels.total()):
         yield (
             "labels",
-            f"{len(labels):,} different labels for {labels.total():,} words, so hardly any occurs "
-            "twice",
+            f"{len(labels):,} labels for {labels.total():,} words, so hardly any occurs twice",
             "set data.label to the number of the labels' column",
         )
     if len(labels) > MORE_LABELS * max(4, len(words)):
         yield (
             "swapped",
-            f"words and labels seem to be swapped: {len(words):,} different words have "
-            f"{len(labels):,} different labels",
+            f"words and labels seem swapped: {len(words):,} words have {len(labels):,} labels",
             "set data.text and data.label to the numbers of their columns",
         )
     numbers = sum(count for word, count in words.items() if DIGITS.fullmatch(word))
