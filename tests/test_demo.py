@@ -1,5 +1,6 @@
 """What the demo and the documents promise of runs/demo is what the phrasebook teaches."""
 
+import doctest
 import re
 from pathlib import Path
 
@@ -21,9 +22,10 @@ SOURCES = [ROOT / "src" / "regard" / "api" / "__init__.py"]
 SOURCES += sorted((ROOT / "src" / "regard" / "tasks" / "translation").glob("*.py"))
 NEWCOMER = ROOT / "tests" / "data" / "newcomer.tsv"
 
-# A text in double quotes, after a command on the demo run or in an example of Python or of curl.
+# Texts in double quotes, after a command on the demo run or in an example of Python or of curl.
+COMMAND = re.compile(r"(regard (?:translate|attend) runs/demo [^\n`]*)")
+QUOTED = re.compile(r"\"([^\"\n]+)\"")
 GIVEN = (
-    re.compile(r"regard (?:translate|attend) runs/demo [^\n`]*?\"([^\"\n]+)\""),
     re.compile(r"translator\.(?:translate|maps|align)\(\[?\"([^\"\n]+)\""),
     re.compile(r"\"q\": \"([^\"\n]+)\", \"source\": \"fr\""),
 )
@@ -60,7 +62,8 @@ def found(patterns: tuple[re.Pattern[str], ...]) -> set[tuple[str, ...]]:
 
 
 def test_every_sentence_that_documents_give_the_demo_is_an_example() -> None:
-    given = {plain(source) for (source,) in found(GIVEN) if source != "…"}
+    given = {plain(source) for (source,) in found(GIVEN)}
+    given |= {text for (line,) in found((COMMAND,)) for text in QUOTED.findall(line)} - {"…"}
     assert len(given) >= 3
     assert given <= EXAMPLES.keys()
 
@@ -83,11 +86,13 @@ def composed() -> dict[str, str]:
     africa = next(place for place in COUNTRIES if place.name.en == "Africa")
     portugal = next(place for place in COUNTRIES if place.name.en == "Portugal")
     paris = next(place for place in TOWNS if place.name.en == "Paris")
+    rome = next(place for place in TOWNS if place.name.en == "Rome")
     months = {en: Phrase(f"en {fr}", f"in {en}") for fr, en in MONTHS}
     may = Phrase(f"{months['May'].fr} 1992", f"{months['May'].en} 1992")
     august = Phrase(f"{months['August'].fr} 1992", f"{months['August'].en} 1992")
     said = (
         clause(jane, verbs.VISIT, "present", africa.name),
+        clause(jane, verbs.VISIT, "present", rome.name),
         clause(jane, verbs.VISIT, "present", together(africa.name, months["September"])),
         clause(marie, verbs.LIVE, "present", paris.inside),
         clause(marie, verbs.VISIT, "past", together(portugal.name, may)),
@@ -119,20 +124,34 @@ def test_a_newcomer_meets_no_word_that_was_never_taught() -> None:
     assert not unknown
 
 
+def map_in_the_readme() -> list[str]:
+    """Its lines, without those of a word that looks at several, whose shades may differ."""
+    shown = (ROOT / "README.md").read_text("utf-8").partition("```text\n")[2].partition("```")[0]
+    return [line for line in shown.splitlines() if "░" not in line]
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-def test_the_demo_keeps_its_promises(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_demo_keeps_its_promises(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Trains the whole demo."""
     from regard.cli import main
     from regard.tasks.translation.translator import Translator
 
-    main(["demo", "--out", str(tmp_path / "demo")])
+    monkeypatch.chdir(tmp_path)
+    main(["demo"])
     said = capsys.readouterr()
     exact = float(re.search(r"^exact\s+([\d.]+)", said.out, re.MULTILINE).group(1))  # type: ignore[union-attr]
     assert exact >= 98
     assert "knows only its phrasebook" in said.err
+    assert len(map_in_the_readme()) >= 10
+    assert set(map_in_the_readme()) <= {line.rstrip() for line in said.out.splitlines()}
+    (examples,) = doctest.DocTestFinder(recurse=False).find(Translator)
+    tried = doctest.DocTestRunner().run(examples)
+    assert (tried.attempted, tried.failed) == (5, 0)
     for engine in ("torch", "ctranslate2"):
-        translator = Translator.load(tmp_path / "demo", engine=engine)
+        translator = Translator.load(tmp_path / "runs" / "demo", engine=engine)
         assert translator.translate(list(EXAMPLES)) == list(EXAMPLES.values())
         typed = translator.translate("Jane visite l’Afrique en septembre.")
         assert typed == "Jane visits Africa in September."

@@ -4,6 +4,7 @@ EXAMPLES = {
     "Jane visite l'Afrique en septembre": "Jane visits Africa in September",
     "Jane visite l'Afrique en septembre.": "Jane visits Africa in September.",
     "Jane visite l'Afrique.": "Jane visits Africa.",
+    "Jane visite Rome.": "Jane visits Rome.",
     "Marie habite à Paris.": "Marie lives in Paris.",
     "Marie a visité le Portugal en mai 1992.": "Marie visited Portugal in May 1992.",
     "Est-ce que Jane habite à Paris ?": "Does Jane live in Paris?",
