@@ -1,6 +1,7 @@
 """The recipes that come with regard, by name."""
 
 import difflib
+import shlex
 from importlib import resources
 from pathlib import Path
 
@@ -41,3 +42,10 @@ def nearest(name: str) -> str:
     """A question about the names that are spelt like this one, if there are any."""
     near = difflib.get_close_matches(name, shipped(), n=2)
     return f"did you mean {' or '.join(near)}? " if near else ""
+
+
+def what_makes(folder: Path) -> str:
+    """The command that makes a run folder, of which there is only the name."""
+    if folder.name not in shipped():
+        return "`regard train` makes one"
+    return f"`regard train {folder.name} --out {shlex.quote(str(folder))}` makes it"

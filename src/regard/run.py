@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from regard import tasks
+from regard import recipe_names, tasks
 from regard.errors import RegardError, RequestError, RunError, shown
 from regard.files import HEADER_BYTES, SCRATCH, is_locked, take_lock, write_file
 from regard.machine.cores import wait_briefly
@@ -116,7 +116,7 @@ class Run:
             raise RequestError(f"{shown(folder)}: give the name of a run folder")
         run = cls(Path(folder))
         if not run.folder.is_dir():
-            raise RunError(f"{folder}: no such run folder; `regard train` makes one")
+            raise RunError(f"{folder}: no such run folder; {recipe_names.what_makes(run.folder)}")
         if not run.recipe_path.is_file():
             raise RunError(f"{folder}: not a run folder (it has no recipe.toml)")
         return run
