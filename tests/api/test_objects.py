@@ -250,3 +250,10 @@ def test_one_file_may_be_named_alone_and_sentences_speak_python(runs: Path) -> N
     )
     with pytest.raises(DataError, match=r"^give source and reference, a file of sentences and one"):
         regard.evaluate_run(runs / "runs/demo", "test.fr")
+
+
+def test_one_run_alone_is_not_several_and_a_number_of_heads_is_one(runs: Path) -> None:
+    with pytest.raises(RequestError, match=r"runs/demo: give several run folders in a list$"):
+        regard.compare_runs("runs/demo")
+    with pytest.raises(RequestError, match=r"keep 0: that is 0 of \d+ heads; keep from"):
+        regard.prune(runs / "runs/demo", Path("smaller"), keep=0)

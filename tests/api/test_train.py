@@ -248,6 +248,14 @@ def test_the_data_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"out": ""}, "out = '': give the name of a folder$"),
         ({"steps": 3}, r"train takes no 'steps'; did you mean settings=\{\"train.steps\": 3\}\?$"),
         ({"pairs": ["le chat", "the cat"]}, r'strings name files, so write \("source", "target"\)'),
+        ({"pairs": Path("none.tsv")}, r"none\.tsv: there is no such file; check the path$"),
+        ({"pairs": Path()}, "this is a folder; give the file in it$"),
+        ({"out": "a" * 300}, r"a+: cannot be a folder \(File name too long\); choose another out$"),
+        ({"out": "a\0b"}, r"cannot be a folder \(embedded null byte\); choose another out$"),
+        (
+            {"text": ["", ""], "pairs": None, "settings": None},
+            "the training texts are empty; give some text",
+        ),
         ({"text": ["a"], "texts": ["b"], "pairs": None}, "text and texts are the same; give one"),
     ],
 )

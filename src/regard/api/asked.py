@@ -38,7 +38,15 @@ class Asked:
 
     def check(self) -> None:
         """Refuse arguments that are not of their kind."""
-        self.folder()
+        out = self.folder()
+        try:
+            if out is not None:
+                out.lstat()
+        except (FileNotFoundError, NotADirectoryError):
+            pass
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", error)
+            raise RunError(f"{out}: cannot be a folder ({reason}); choose another out") from None
         codes: Any = self.languages
         if codes is None:
             return

@@ -69,7 +69,9 @@ class Given:
         """What to do if strings were given that name no files."""
         if isinstance(self.data, str):
             return "a string names a file, so put a text itself in brackets"
-        if any(isinstance(each, os.PathLike) for each in self.data):
+        if isinstance(self.data, os.PathLike) or not all(
+            isinstance(each, str) for each in self.data
+        ):
             return None
         return f"strings name files, so write {self.example()} for each example"
 

@@ -1,5 +1,6 @@
 """Several translators on the same sentences: open them, translate, compare."""
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -73,6 +74,8 @@ def compare(
     >>> import regard
     >>> found = regard.compare_runs(["runs/a", "runs/b"])  # doctest: +SKIP
     """
+    if isinstance(folders, str | os.PathLike):
+        raise RequestError(f"{folders}: give several run folders in a list")
     runs = open_runs([Path(folder) for folder in folders])
     test = common_test_set(list(runs.values()), source, reference)
     shown = sentence_to_look_at(test) if sentence == "" else sentence

@@ -35,7 +35,7 @@ def suggest_for_text(data: Section, section: Any, asked: Mapping[str, Any]) -> S
         model, rates, shape = gpt_sizes(layers, d_model, heads, dropout)
         model["max_positions"] = context
     by_character = characters <= PIECES_PAY_FROM
-    tokens = characters if by_character else characters // 4
+    tokens = max(1, characters if by_character else characters // 4)
     batch_tokens = 2048 if by_character else 4096
     steps = max(200, min(passes * tokens // batch_tokens, 100_000))
     every = max(50, steps // 10)

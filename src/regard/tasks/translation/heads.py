@@ -118,7 +118,7 @@ def with_curve(bench: Bench, found: Importance, reporter: Reporter) -> Importanc
 def prune(
     run: Path | str,
     out: Path | str,
-    keep: str,
+    keep: str | int,
     sentences: int = 100,
     device: str = "cpu",
     reporter: Reporter = SILENT,
@@ -132,7 +132,7 @@ def prune(
     out
         The folder of the smaller run, which must not be there yet.
     keep
-        How many heads to keep, like `"50%"` or `"12"`.
+        How many heads to keep, like `"50%"` or 12.
     sentences
         Validation sentences that the importance of heads is measured on.
     reporter
@@ -188,9 +188,9 @@ def prune(
     return new
 
 
-def number_of(keep: str, count: int, layers: int) -> int:
+def number_of(keep: str | int, count: int, layers: int) -> int:
     """The number of heads that "50%" or "12" means, out of `count`."""
-    text = keep.strip()
+    text = str(keep).strip()
     try:
         wanted = round(float(text[:-1]) / 100 * count) if text.endswith("%") else int(text)
     except (ValueError, OverflowError):
