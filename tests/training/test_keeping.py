@@ -121,6 +121,13 @@ def test_a_validation_that_is_not_finite_is_beaten_by_any_other() -> None:
         assert not judge.better(burst, fine, LOSS)
 
 
+def test_where_scores_are_equal_the_loss_decides() -> None:
+    early, late = (Validation(step, loss, {"bleu": 0.0}) for step, loss in ((1, 7.0), (2, 6.0)))
+    assert judge.better(late, early, BLEU)
+    assert not judge.better(early, late, BLEU)
+    assert not judge.better(early, early, BLEU)
+
+
 def test_a_metric_may_be_better_when_it_is_lower() -> None:
     far = Metric("distance", "distance", higher_is_better=False)
     before = Validation(1, 5.0, {"distance": 3.0})

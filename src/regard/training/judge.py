@@ -67,11 +67,11 @@ class Judge:
 
 
 def better(new: Validation, old: Validation | None, metric: Metric) -> bool:
-    """Whether a validation beats another by a metric."""
+    """Whether a validation beats another by a metric; where they are equal, the loss decides."""
     if old is None or not math.isfinite(old.loss):
         return True
     score = new.scores.get(metric.name)
-    if metric.name == LOSS.name or score is None:
+    if metric.name == LOSS.name or score is None or score == old.scores.get(metric.name):
         return new.loss < old.loss
     return metric.better(score, old.scores.get(metric.name))
 
