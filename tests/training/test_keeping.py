@@ -132,7 +132,8 @@ def test_a_metric_may_be_better_when_it_is_lower() -> None:
     far = Metric("distance", "distance", higher_is_better=False)
     before = Validation(1, 5.0, {"distance": 3.0})
     assert judge.better(Validation(2, 9.0, {"distance": 2.0}), before, far)
-    assert not judge.better(Validation(2, 1.0, {"distance": 3.0}), before, far)
+    assert not judge.better(Validation(2, 6.0, {"distance": 3.0}), before, far)
+    assert judge.better(Validation(2, 1.0, {"distance": 3.0}), before, far)
     assert not judge.better(Validation(2, 1.0, {"distance": 4.0}), before, far)
     # Where it was not measured, the loss decides.
     assert judge.better(Validation(2, 4.0, {"distance": None}), before, far)
@@ -144,7 +145,7 @@ def test_a_metric_may_be_better_when_it_is_lower() -> None:
     ("metric", "scores", "last"),
     [
         ("loss", [(5.0, 1.0), (4.0, 1.0), (4.0, 9.0), (4.5, 9.0), (1.0, 0.0)], 8),
-        ("bleu", [(5.0, 1.0), (4.0, 1.0), (4.0, 9.0), (4.5, 8.0), (1.0, 9.0)], 10),
+        ("bleu", [(5.0, 1.0), (4.0, 1.0), (4.0, 9.0), (4.5, 8.0), (4.0, 9.0)], 10),
         ("chrf", [(5.0, 1.0), (4.0, 0.5), (3.0, 0.7), (4.5, 8.0), (1.0, 9.0)], 6),
     ],
 )
