@@ -12,6 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from regard.layers.linear import Linear
 from regard.layers.positions import rotate
 
 
@@ -129,8 +130,8 @@ class MultiHeadAttention(nn.Module):
         width = num_heads * (d_k or d_model // num_heads)
         self.num_heads = num_heads
         self.dropout = dropout
-        self.in_projection = nn.Linear(d_model, 3 * width)
-        self.out_projection = nn.Linear(width, d_model)
+        self.in_projection = Linear(d_model, 3 * width)
+        self.out_projection = Linear(width, d_model)
         # Where these are lists, each call appends its weights and values; see inspect.maps.
         self.record: list[Tensor] | None = None
         self.record_values: list[Tensor] | None = None

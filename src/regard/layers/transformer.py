@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from regard.layers.attention import CrossAttention, SelfAttention, SharedKeysValues
 from regard.layers.choices import Activation, Norm, Normalisation
 from regard.layers.dropout import Dropout
+from regard.layers.linear import Linear
 
 
 @dataclass(frozen=True)
@@ -60,8 +61,8 @@ class FeedForward(nn.Module):
         super().__init__()
         self.activation = sizes.activation
         gates = 2 if sizes.activation == "swiglu" else 1
-        self.inner = nn.Linear(sizes.d_model, gates * sizes.d_ff)
-        self.outer = nn.Linear(sizes.d_ff, sizes.d_model)
+        self.inner = Linear(sizes.d_model, gates * sizes.d_ff)
+        self.outer = Linear(sizes.d_ff, sizes.d_model)
         self.dropout = Dropout(sizes.feed_forward_dropout)
 
     def forward(self, x: Tensor) -> Tensor:
