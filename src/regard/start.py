@@ -1,6 +1,6 @@
 """Chooses the recipe and the folder of a training: from a recipe file, or from data."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -48,7 +48,7 @@ def from_data(
     fit the data.
     """
     settings = options.settings
-    entry = task_for(flag, options.task or override({}, settings).get("task"))
+    entry = task_for(flag, options.task or override({}, settings).get("task"), data.companions)
     asked = {"preset": options.preset, "languages": " ".join(data.languages or ())}
     refuse_unused(entry, asked)
     if options.preset not in (None, *PRESETS):
@@ -68,14 +68,39 @@ def from_data(
     return Start(recipe, out, tuple(reasons))
 
 
-def task_for(flag: str, asked: str | None) -> tasks.Entry:
+def split_flags(given: Collection[str]) -> tuple[str, list[str]]:
+    """The flag of the data that a task is found by, and its companions."""
+    for flag in given:
+        others = [each for each in given if each != flag]
+        if fitting(flag, others):
+            return flag, others
+    alone = [each for each in given if not any(e.flag == each for e in tasks.TASKS.values())]
+    for entry in tasks.TASKS.values():
+        if {each.flag for each in entry.companions} & {*alone}:
+            raise UsageError(f"--{alone[0]}: goes with --{entry.flag}; give both")
+    raise UsageError(f"--{' and --'.join(given)}: do not go together; give one of them")
+
+
+def fitting(flag: str, companions: Collection[str]) -> list[tasks.Entry]:
+    """The tasks that learn from such data."""
+    return [
+        entry
+        for entry in tasks.TASKS.values()
+        if entry.flag == flag
+        and {*companions} <= {each.flag for each in entry.companions}
+        and {each.flag for each in entry.companions if each.needed} <= {*companions}
+    ]
+
+
+def task_for(flag: str, asked: str | None, companions: Collection[str] = ()) -> tasks.Entry:
     """The task that learns from such data: the first in the list, or the one that is asked for."""
-    fitting = [entry for entry in tasks.TASKS.values() if entry.flag == flag]
+    fitting_here = fitting(flag, companions)
     if asked is None:
-        return fitting[0]
-    found = next((entry for entry in fitting if entry.name == asked), None)
+        return fitting_here[0]
+    found = next((entry for entry in fitting_here if entry.name == asked), None)
     if found is None:
-        raise UsageError(f"--task {asked}: does not fit the data, which is for {fitting[0].name}")
+        known = " or ".join(entry.name for entry in fitting_here)
+        raise UsageError(f"--task {asked}: does not fit the data, which is for {known}")
     return found
 
 

@@ -156,7 +156,7 @@ def test_a_recipe_that_comes_with_regard_has_a_name() -> None:
     ("asked", "sentence"),
     [
         ({}, "give either a recipe, or one of pairs, text, labelled, tagged"),
-        ({"pairs": PAIRS, "text": TEXTS}, "give either a recipe, or one of"),
+        ({"pairs": PAIRS, "text": TEXTS}, "^pairs and text: do not go together; give one of them"),
         ({"recipe": "demo", "pairs": PAIRS}, "give either a recipe, or one of"),
         ({"paris": PAIRS}, "train takes no 'paris'; did you mean pairs?"),
         ({"zzz": PAIRS}, "train takes no 'zzz'; data is pairs, text, labelled, tagged"),

@@ -73,15 +73,15 @@ def prepared(asked: Asked) -> "Iterator[Start]":
     """The recipe and the folder of a training. If it fails before anything is learned, the
     examples that were written for it are removed again.
     """
-    flag, data = data_of(asked)
-    asked.check()
     try:
+        flag, data, companions = data_of(asked)
+        asked.check()
         if asked.recipe is not None:
             yield from_recipe(asked)
             return
         from regard.start import DataOptions, from_data
 
-        with in_files(flag, data, asked) as (flags, out):
+        with in_files(flag, data, companions, asked) as (flags, out):
             options = DataOptions(asked.task, out, asked.preset, asked.settings)
             yield from_data(flag, flags, options)
     except RegardError as error:
@@ -102,9 +102,12 @@ def in_python(sentence: str) -> str:
     return sentence.replace("command line: ", "settings: ")
 
 
-def data_of(asked: Asked) -> tuple[str, Any]:
-    """The one kind of data that was given, as a flag of the command line; "" for a recipe."""
-    flags = list(dict.fromkeys(entry.flag for entry in tasks.TASKS.values() if entry.flag))
+def data_of(asked: Asked) -> tuple[str, Any, dict[str, Any]]:
+    """The data that was given, as a flag of the command line, and that of its companions; the flag
+    is "" for a recipe.
+    """
+    own = dict.fromkeys(entry.flag for entry in tasks.TASKS.values() if entry.flag)
+    flags = list(own | tasks.flags())
     given = {}
     for name, data in asked.data.items():
         flag = name if name in flags else name.removesuffix("s")
@@ -125,10 +128,13 @@ def data_of(asked: Asked) -> tuple[str, Any]:
             )
         for name in asked.for_data():
             raise RequestError(f"{name} belongs to data; with a recipe, use settings")
-        return "", None
-    if len(given) != 1 or asked.recipe is not None:
+        return "", None, {}
+    if not given or asked.recipe is not None:
         raise RequestError(f"give either a recipe, or one of {', '.join(flags)}")
-    return next(iter(given.items()))
+    from regard.start import split_flags
+
+    flag, others = split_flags(given)
+    return flag, given[flag], {each: given[each] for each in others}
 
 
 def setting_names(name: str) -> list[str]:
@@ -162,7 +168,9 @@ def from_recipe(asked: Asked) -> "Start":
 
 
 @contextmanager
-def in_files(flag: str, data: Any, asked: Asked) -> "Iterator[tuple[DataFlags, Path]]":
+def in_files(
+    flag: str, data: Any, beside: Mapping[str, Any], asked: Asked
+) -> "Iterator[tuple[DataFlags, Path]]":
     """The data as the command line names it, and the run folder, which holds the examples that
     were given.
     """
@@ -172,7 +180,13 @@ def in_files(flag: str, data: Any, asked: Asked) -> "Iterator[tuple[DataFlags, P
     from regard.tasks.task import DataFlags
 
     settings = override({}, asked.settings)
-    entry = task_for(flag, asked.task or settings.get("task"))
+    entry = task_for(flag, asked.task or settings.get("task"), beside)
+    if not entry.takes_examples:
+        train, valid = paths_of(flag, data), paths_of("valid", asked.valid)
+        companions = {name: paths_of(name, each) for name, each in beside.items()}
+        flags = DataFlags(train, valid, asked.languages, companions=companions)
+        yield flags, asked.folder() or Path("runs", section_of(entry, flags)[1])
+        return
     label = dict(settings.get("data", {})).get("label")
     given = {"train": Given.of(flag, data, entry, asked.languages, label)}
     if asked.valid is not None:
@@ -198,6 +212,20 @@ def in_files(flag: str, data: Any, asked: Asked) -> "Iterator[tuple[DataFlags, P
             for name, paths in files.items()
         }
         yield DataFlags(names["train"], names.get("valid", ()), asked.languages, folder), out
+
+
+def paths_of(name: str, data: Any) -> tuple[Path, ...]:
+    """Names of files or folders, one or several."""
+    if data is None:
+        return ()
+    names = [data] if isinstance(data, str | os.PathLike) else data
+    if (
+        not isinstance(names, list | tuple)
+        or not names
+        or not all(isinstance(each, str | os.PathLike) for each in names)
+    ):
+        raise DataError(f"{name}: {shown(data)} names no files; give the name of a file or folder")
+    return tuple(map(Path, names))
 
 
 @contextmanager

@@ -65,16 +65,17 @@ def check(
 
 def look(files: tuple[Path, ...], given: dict[str, Any], settings: tuple[str, ...]) -> "Report":
     """The report on what the command line names."""
+    from regard import tasks
     from regard.checks.training import check_recipe
-    from regard.errors import RecipeError
+    from regard.errors import RecipeError, UsageError
     from regard.recipe import read
     from regard.recipe_names import is_shipped
+    from regard.start import split_flags
 
-    flags = [flag for flag in given if flag not in ("valid", "languages") and given[flag]]
-    if bool(files) == bool(flags) or len(flags) > 1:
-        raise RecipeError(
-            "give the files to check, or one of --pairs, --text, --labelled and --tagged with them"
-        )
+    flags = [flag for flag in tasks.flags() if given.get(flag)]
+    if bool(files) == bool(flags):
+        *known, last = (f"--{each}" for each in tasks.flags())
+        raise UsageError(f"give the files to check, or {', '.join(known)} or {last} with them")
     if len(files) == 1 and (files[0].suffix == ".toml" or is_shipped(files[0])):
         recipe = read(files[0], settings)
         report = check_recipe(recipe)
@@ -83,7 +84,8 @@ def look(files: tuple[Path, ...], given: dict[str, Any], settings: tuple[str, ..
         return with_facts(report, [*time_of(recipe)] if not report.unread else [])
     if files:
         return of_files(files, given, settings)
-    return of_data(flags[0], given[flags[0]], given, settings)
+    flag, others = split_flags(flags)
+    return of_data(flag, {each: given[each] for each in (flag, *others)}, given, settings)
 
 
 def of_files(files: tuple[Path, ...], given: dict[str, Any], settings: tuple[str, ...]) -> "Report":
@@ -92,15 +94,19 @@ def of_files(files: tuple[Path, ...], given: dict[str, Any], settings: tuple[str
     from regard.checks.report import Fact
 
     kind = recognise(files)
-    report = of_data(kind.flag, files, given, settings)
+    report = of_data(kind.flag, {kind.flag: files}, given, settings)
     return with_facts(
         report, [], first=[Fact("taken as", f"--{kind.flag}: {kind.reason}", kind.flag)]
     )
 
 
 def of_data(
-    flag: str, files: tuple[Path, ...], given: dict[str, Any], settings: tuple[str, ...]
+    flag: str,
+    files: dict[str, tuple[Path, ...]],
+    given: dict[str, Any],
+    settings: tuple[str, ...],
 ) -> "Report":
+    """The report on the files of a flag and of its companions."""
     from regard import tasks
     from regard.errors import RecipeError
     from regard.recipe import override, parse_section
@@ -108,8 +114,10 @@ def of_data(
     from regard.tasks.sections import FilesSection
     from regard.tasks.task import DataFlags
 
-    entry = task_for(flag, override({}, settings).get("task"))
-    flags = DataFlags(files, given.get("valid", ()), given.get("languages"))
+    companions = {name: paths for name, paths in files.items() if name != flag}
+    entry = task_for(flag, override({}, settings).get("task"), companions)
+    valid, languages = given.get("valid", ()), given.get("languages")
+    flags = DataFlags(files[flag], valid, languages, companions=companions)
     section, _ = section_of(entry, flags)
     task = tasks.get(entry.name)
     values = override({"data": section}, settings)["data"]

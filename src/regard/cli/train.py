@@ -16,13 +16,9 @@ if TYPE_CHECKING:
 Files = tuple[Path, ...]
 
 
-def flags_by_name() -> dict[str, str]:
-    return {entry.flag: entry.flag_help for entry in tasks.TASKS.values() if entry.flag_help}
-
-
 def flags_of_tasks() -> Any:
     """A flag for the data of each task, as the list of tasks has them."""
-    helps = flags_by_name()
+    helps = tasks.flags()
     helps["valid"] = "The same for validation; without it, a share of the data is held out."
     files = [
         (flag, Annotated[Files, Parameter(consume_multiple=True, help=text)], field(default=()))
@@ -107,21 +103,22 @@ def choose(path: Path | None, given: Mapping[str, Any], options: "DataOptions") 
     """The recipe and the folder that the command line asks for."""
     from regard.cli.display import SCREEN
     from regard.errors import UsageError
-    from regard.start import from_data, from_recipe
+    from regard.start import from_data, from_recipe, split_flags
     from regard.tasks.task import DataFlags
 
     valid, languages = given.get("valid", ()), given.get("languages")
-    flags = [flag for flag in given if flag not in ("valid", "languages") and given[flag]]
-    if (path is None) == (not flags) or len(flags) > 1:
-        known = [
-            f"--{each}" for each in dict.fromkeys(e.flag for e in tasks.TASKS.values()) if each
-        ]
+    flags = [flag for flag in tasks.flags() if given.get(flag)]
+    if (path is None) == (not flags):
+        known = [f"--{each}" for each in tasks.flags()]
         raise UsageError(
             f"give either a recipe file or {', '.join(known[:-1])} or {known[-1]}; "
             "see `regard train --help`"
         )
     if path is None:
-        return from_data(flags[0], DataFlags(given[flags[0]], valid, languages), options, SCREEN)
+        flag, others = split_flags(flags)
+        companions = {each: given[each] for each in others}
+        data = DataFlags(given[flag], valid, languages, companions=companions)
+        return from_data(flag, data, options, SCREEN)
     if valid or languages or options.task or options.preset:
         raise UsageError(
             "--valid, --languages, --task and --preset belong to data on the command line; "

@@ -25,17 +25,31 @@ class Column:
 
 
 @dataclass(frozen=True)
+class Companion:
+    """A flag for more data beside a task's own: `--images photos --captions captions.tsv`. Without
+    a help text, it is the flag of another task.
+    """
+
+    flag: str
+    flag_help: str = ""
+    needed: bool = False
+
+
+@dataclass(frozen=True)
 class Entry:
     """A task as commands, the server and the studio list it."""
 
     name: str
     module: str  # which holds TASK
-    # `regard train --FLAG FILES…` starts the first task that has the flag.
+    # `regard train --FLAG FILES…` starts the first task that has the flag and takes its companions.
     flag: str = ""
     flag_help: str = ""
+    companions: tuple[Companion, ...] = ()
     # The parts of an example of this data, in the order of a tuple; without any, an example is
     # whatever a line of JSON holds.
     columns: tuple[Column, ...] = ()
+    # Whether Python may give examples; else the names of files or folders.
+    takes_examples: bool = True
     # Settings of `regard train` beside the files that this task takes.
     options: frozenset[str] = frozenset()
     # What the server answers with a run: "translations", "completions", "embeddings".
@@ -174,8 +188,20 @@ def add(new: "Task", flag: str = "", flag_help: str = "", columns: tuple[Column,
     """
     if new.name in TASKS and _loaded.get(new.name) is not new:
         raise RecipeError(f"task {new.name}: there is one of that name; choose another")
-    TASKS[new.name] = Entry(new.name, "", flag, flag_help, columns)
+    TASKS[new.name] = Entry(new.name, "", flag, flag_help, columns=columns)
     _loaded[new.name] = new
+
+
+def flags() -> dict[str, str]:
+    """The flags that name data, and what each of them takes."""
+    entries = TASKS.values()
+    own = {each.flag: each.flag_help for each in entries if each.flag_help}
+    return own | {
+        each.flag: each.flag_help
+        for entry in entries
+        for each in entry.companions
+        if each.flag_help
+    }
 
 
 def for_family(family: str) -> Entry | None:

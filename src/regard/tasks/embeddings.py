@@ -6,12 +6,12 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from regard.tasks.sections import FilesSection
+from regard.tasks.sections import WordsSection
 from regard.text.tokenizer import Tokenizer
 from regard.text.vectors import read_vectors
 
 
-def from_vectors(data: FilesSection, tokenizer: Tokenizer) -> Callable[[nn.Module], str] | None:
+def from_vectors(data: WordsSection, tokenizer: Tokenizer) -> Callable[[nn.Module], str] | None:
     """A function that fills a new model with the vectors that the recipe names, if any."""
     if not data.embeddings:
         return None

@@ -30,9 +30,6 @@ class FilesSection(Section):
     held_out_share: float = Field(
         default=0.05, gt=0, lt=0.5, description="Share of the data held out for validation."
     )
-    embeddings: str = Field(
-        default="", description="Vectors of words to start from, as Word2Vec and GloVe write them."
-    )
 
     @field_validator("folder")
     @classmethod
@@ -57,8 +54,7 @@ class FilesSection(Section):
 
     def check_files(self) -> None:
         """Check that the files are there and can be read."""
-        embeddings = [Path(self.folder, self.embeddings)] if self.embeddings else []
-        for path in (*self.paths("train"), *self.paths("valid"), *embeddings):
+        for path in (*self.paths("train"), *self.paths("valid")):
             check_data_file(path)
 
     def paths(self, name: Literal["train", "valid"]) -> list[Path]:
@@ -85,7 +81,20 @@ class FilesSection(Section):
         )
 
 
-class ImportableSection(FilesSection):
+class WordsSection(FilesSection):
+    """Data whose words may start from vectors that are known."""
+
+    embeddings: str = Field(
+        default="", description="Vectors of words to start from, as Word2Vec and GloVe write them."
+    )
+
+    def check_files(self) -> None:
+        super().check_files()
+        if self.embeddings:
+            check_data_file(Path(self.folder, self.embeddings))
+
+
+class ImportableSection(WordsSection):
     """Data of a task whose models can be imported: then regard has not seen the data."""
 
     imported: str | None = Field(
@@ -144,7 +153,7 @@ class MaskedSection(TextSection):
     )
 
 
-class LabelledSection(FilesSection):
+class LabelledSection(WordsSection):
     """Texts or sentences with labels."""
 
     held_out_pairs: int = Field(
@@ -221,6 +230,6 @@ def check_positions(max_positions: int, longest: int, setting: str) -> None:
         )
 
 
-def check_embeddings(data: FilesSection, tokenizer: TokenizerSection) -> None:
+def check_embeddings(data: WordsSection, tokenizer: TokenizerSection) -> None:
     if data.embeddings and tokenizer.kind != "word":
         raise ValueError('data.embeddings are of words; set tokenizer.kind = "word"')

@@ -36,6 +36,8 @@ class DataFlags:
     languages: tuple[str, str] | None = None
     folder: Path | None = None  # where relative names start, if not where we are
     columns: tuple[str | int, ...] = ()  # of tables, as a setting names them
+    # Files of the flags beside the task's own.
+    companions: Mapping[str, tuple[Path, ...]] = field(default_factory=dict)
 
     def files(self) -> Section:
         names = {"train": list(map(str, self.train)), "valid": list(map(str, self.valid))}

@@ -10,7 +10,7 @@ from regard.layers.dropout import Dropout
 from regard.models.images import ImageConfig, build_encoder
 
 
-class ImageClassifier(nn.Module):
+class ImageLabeller(nn.Module):
     def __init__(self, config: ImageConfig, shape: ImageShape, labels: int) -> None:
         super().__init__()
         self.config = config
