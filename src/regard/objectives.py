@@ -7,6 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from regard.data.batch import Batch, TextBatch
+from regard.data.image_batches import ImageBatch
 from regard.data.label_ids import LabelBatch
 from regard.data.masked import MaskedBatch
 from regard.layers.cross_entropy import linear_cross_entropy
@@ -100,6 +101,22 @@ def labelling(model: LabellingModel, batch: LabelBatch, label_smoothing: float =
     logits = model.output(features[real]).float()
     total = F.cross_entropy(logits, labels, label_smoothing=label_smoothing, reduction="sum")
     return Loss(total, labels.numel())
+
+
+def image_label(
+    model: nn.Module,
+    batch: ImageBatch,
+    label_smoothing: float = 0.0,
+    weights: Tensor | None = None,
+) -> Loss:
+    """Cross-entropy of the label of every image; `weights` [L] says how much each label counts."""
+    logits = model(batch.images).float()
+    if weights is not None:
+        weights = weights.to(logits)
+    total = F.cross_entropy(
+        logits, batch.labels, weights, label_smoothing=label_smoothing, reduction="sum"
+    )
+    return Loss(total, len(batch.labels))
 
 
 def masked_token(model: Any, batch: MaskedBatch, label_smoothing: float = 0.0) -> Loss:

@@ -46,7 +46,7 @@ COMMANDS = {
         "translate": "Translate texts, or every line of standard input.",
         "generate": "Continue a text with a language model.",
         "score": "Show how likely a text is to a language model, token by token.",
-        "classify": "Label texts with a classifier.",
+        "classify": "Label texts or images with a classifier.",
         "tag": "Label the words of sentences with a tagger.",
         "fill": "Fill in what is masked in a text.",
         "embed": "Turn texts into vectors, with a run of any task.",

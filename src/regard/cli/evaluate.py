@@ -99,7 +99,9 @@ def evaluate(
         raise UsageError(f"{run}: a run of task {task.name}; give its test files with --data")
     elif not searches:
         check_unused(given)
-    check_inputs(source, reference, *data)
+    check_inputs(source, reference)
+    for path in data:
+        task.check_test(path)
     test = Test(
         files=data or tuple(file for file in (source, reference) if file is not None),
         bootstrap=bootstrap,
@@ -146,7 +148,7 @@ def write_files(found: "Evaluation", picture: Path | None, output: Path | None) 
         from regard.inspect.confusion import save_confusion
 
         with replacing(picture) as temporary:
-            save_confusion(list(found.labels), [list(row) for row in found.confusion], temporary)
+            save_confusion(found.labels, found.confusion, temporary, found.images)
         say(f"Wrote {picture}")
     if output is not None:
         write_file(output, "".join(line + "\n" for line in found.answers).encode())

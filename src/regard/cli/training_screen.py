@@ -150,7 +150,7 @@ class TrainingScreen:
     def speed(self, tokens_per_second: float) -> str:
         """11,400 tokens/s (47 % of peak); a peak that is passed was measured on a busy machine."""
         share = self.peak.share(tokens_per_second) if self.peak else None
-        return f"{tokens_per_second:,.0f} tokens/s" + (
+        return f"{tokens_per_second:,.0f} {self.unit}/s" + (
             "" if share is None or share > 1 else f" ({100 * share:.0f} % of peak)"
         )
 
@@ -166,7 +166,7 @@ class TrainingScreen:
         if self.console.is_terminal:
             below = self.line_below
             below.steps, below.loss = steps, f"training loss {self.loss:.3f}"
-            below.speed = f"{self.rate:,.0f} tokens/s"
+            below.speed = f"{self.rate:,.0f} {self.unit}/s"
             below.report(report.step, report.seconds_left)
             self.start()
         elif time.monotonic() - self.spoke > PLAIN_SECONDS:
@@ -181,6 +181,12 @@ class TrainingScreen:
         from regard.run import Run
 
         return Run.open(self.out).recipe()
+
+    @cached_property
+    def unit(self) -> str:
+        from regard import tasks
+
+        return tasks.get(self.recipe.task).unit
 
     @cached_property
     def harder(self) -> str:

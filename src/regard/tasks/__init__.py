@@ -129,7 +129,7 @@ TASKS: dict[str, Entry] = {
             flag="labelled",
             flag_help=(
                 "Texts and their labels for a classifier: a .tsv or .csv with two columns, or a "
-                ".jsonl."
+                ".jsonl. With --images: the names of files and their labels."
             ),
             columns=(TEXT, Column(("label",), "label")),
             serves=frozenset({"embeddings"}),
@@ -154,6 +154,21 @@ TASKS: dict[str, Entry] = {
             title="Tag",
             explanation="A label for each word, with its probability.",
             commands=frozenset({"tag"}),
+        ),
+        Entry(
+            name="image-classification",
+            module="regard.tasks.image_classification",
+            flag="images",
+            flag_help=(
+                "Images: a folder that has a folder for each label, or an .npz archive of arrays."
+            ),
+            companions=(Companion("labelled"),),
+            columns=(Column(("image",), "text"), Column(("label",), "label")),
+            takes_examples=False,
+            views=("training",),
+            title="Classify images",
+            explanation="The probability of each label.",
+            commands=frozenset({"classify"}),
         ),
     )
 }

@@ -205,7 +205,8 @@ def scored(classifier: Classifier, examples: Sequence[Labelled], test: Test) -> 
     from regard.evaluate.labels import accuracy, calibration_error, confusion, macro_f1
     from regard.tasks.labelling import TEXTS_AT_ONCE, label_evaluation, with_unknown
 
-    names = with_unknown(examples, classifier.labelling.names, test)
+    occurring = {label for each in examples for label in each.labels}
+    names = with_unknown(occurring, classifier.labelling.names, test)
     true = torch.tensor([names.index(each.labels[0]) for each in examples])
     rows = []
     with test.reporter.progress("classifying", len(examples)) as advance:

@@ -1,6 +1,6 @@
 """Predicts labels for classifiers and taggers, and evaluates them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 from regard.data.label_ids import Row, batch_rows, encode
-from regard.data.labelled import Labelled
 from regard.errors import DataError
 from regard.evaluate.labels import f1_scores
 from regard.machine.devices import choose_device
@@ -86,9 +85,8 @@ def chunks(rows: list[tuple[int, int, Row]], size: int) -> Iterator[list[tuple[i
         yield rows[start : start + size]
 
 
-def with_unknown(examples: Sequence[Labelled], names: Sequence[str], test: Test) -> list[str]:
+def with_unknown(occurring: Set[str], names: Sequence[str], test: Test) -> list[str]:
     """The run's labels, then labels of the data that training never saw, which the model misses."""
-    occurring = {label for each in examples for label in each.labels}
     unknown = sorted(occurring - set(names))
     if unknown and not occurring & set(names):
         where = str(test.files[0]) if test.files else "evaluate"

@@ -244,7 +244,8 @@ def scored(tagger: Tagger, examples: Sequence[Labelled], test: Test) -> Evaluati
     from regard.evaluate.labels import confusion, has_spans, macro_f1, span_f1
     from regard.tasks.labelling import TEXTS_AT_ONCE, label_evaluation, with_unknown
 
-    names = with_unknown(examples, tagger.labelling.names, test)
+    occurring = {label for each in examples for label in each.labels}
+    names = with_unknown(occurring, tagger.labelling.names, test)
     found: list[list[str]] = []
     with test.reporter.progress("tagging", len(examples)) as advance:
         for start in range(0, len(examples), TEXTS_AT_ONCE):

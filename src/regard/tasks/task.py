@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regard.checks.report import Report
+from regard.data.lines import check_file
 from regard.errors import RecipeError, RequestError, RunError
 from regard.evaluate.metrics import Metric
 from regard.planning.task_planning import TaskPlanning
@@ -143,6 +144,8 @@ class Evaluation:
         Of a classifier or tagger.
     confusion : sequence of sequence of int
         [true label, label that was found]: how often.
+    images : mapping
+        (true label, label that was found) → the pixels of such an image, where images were scored.
     facts : mapping
         Everything, as JSON holds it.
 
@@ -161,6 +164,7 @@ class Evaluation:
     answers: Sequence[str] = ()
     labels: Sequence[str] = ()
     confusion: Sequence[Sequence[int]] = ()
+    images: Mapping[tuple[int, int], Any] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def score(self, name: str) -> float:
@@ -269,8 +273,10 @@ class Task:
     # The files that it is evaluated on: "data" that it must be given, "pairs" of sentences and
     # references, or "" if it needs none.
     test_files: str = ""
+    check_test: Callable[[Path], None] = check_file  # that such a file can be read
     gives_labels: bool = False  # which an evaluation can write and draw
     metrics: tuple[Metric, ...] = ()
+    unit: str = "tokens"  # what the speed of training counts
     describe: Callable[[Any, Run | None], Description] = lambda recipe, run: Description(
         f"A model for {recipe.task}", None
     )

@@ -1,0 +1,322 @@
+"""Image classification: images to labels."""
+
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast, overload
+
+from pydantic import Field
+
+from regard.configs.cnn import CnnConfig
+from regard.configs.lite0 import Lite0Config
+from regard.configs.mlp import MlpConfig
+from regard.configs.vit import VitConfig
+from regard.evaluate.metrics import ACCURACY, CALIBRATION_ERROR, MACRO_F1, TEMPERATURE
+from regard.recipe import Recipe, parse_section
+from regard.run import Run
+from regard.tasks import image_data, image_sizes
+from regard.tasks.classification import Classification
+from regard.tasks.image_sections import (
+    AugmentationSection,
+    LabelledImageSection,
+    LabelledImageTraining,
+    check_images,
+)
+from regard.tasks.inputs import summary
+from regard.tasks.task import (
+    DataFlags,
+    Description,
+    Evaluation,
+    Section,
+    Sizes,
+    Suggestion,
+    Task,
+    Test,
+)
+from regard.training.events import Event, ExamplesReady
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from torch import Tensor, nn
+
+    from regard.evaluate.validation import HeldOut
+    from regard.models.image_labeller import ImageLabeller
+    from regard.training.setup import TrainingSetup
+
+IMAGES_AT_ONCE = 64
+
+
+class ImageClassificationRecipe(Recipe):
+    """A model that labels images."""
+
+    models: ClassVar = {
+        "cnn": CnnConfig,
+        "vit": VitConfig,
+        "mlp": MlpConfig,
+        "lite0": Lite0Config,
+    }
+    metrics = ("loss", "accuracy", "macro_f1")
+
+    task: Literal["image-classification"] = Field(
+        default="image-classification", description="What the model is for."
+    )
+    data: LabelledImageSection
+    augmentation: AugmentationSection = AugmentationSection()
+    model: CnnConfig | VitConfig | MlpConfig | Lite0Config = Field(
+        default_factory=dict, validate_default=True
+    )
+    train: LabelledImageTraining = LabelledImageTraining()
+
+
+class ImageClassifier:
+    """Predicts the labels of images.
+
+    `regard.load` or `ImageClassifier.load` gives one of a run folder.
+
+    Examples
+    --------
+    >>> import regard
+    >>> classifier = regard.load("runs/photos")
+    >>> classifier.classify("cat.jpg").label  # doctest: +SKIP
+    'cat'
+    """
+
+    def __init__(
+        self,
+        model: "ImageLabeller",
+        labels: Sequence[str],
+        reader: image_data.ImageReader,
+        temperature: float = 1.0,
+        folder: Path | None = None,
+    ) -> None:
+        self.model = model
+        self.labels = list(labels)
+        self.reader = reader
+        self.temperature = temperature
+        self.folder = folder
+
+    def __repr__(self) -> str:
+        return summary("ImageClassifier", self.folder, self.model, f"{len(self.labels)} labels")
+
+    @classmethod
+    def load(cls, folder: Path | str, device: str = "cpu") -> Self:
+        """Load the classifier of a run folder.
+
+        Parameters
+        ----------
+        folder
+            The run folder.
+        device
+            cpu, cuda, mps, or auto for the best that there is.
+
+        Returns
+        -------
+        ImageClassifier
+
+        Raises
+        ------
+        RunError
+            There is no run in the folder, or one of another task.
+        """
+        from regard.machine.devices import choose_device
+        from regard.weights import load_model
+
+        run = Run.open(folder)
+        recipe = run.recipe_for("image-classification")
+        model = cast("ImageLabeller", load_model(run).to(choose_device(device)))
+        scores = run.info().get("validation", {})
+        temperature = float(scores.get("temperature") or 1.0)
+        reader = image_data.ImageReader.of(recipe.data)
+        return cls(model, run.labels(), reader, temperature, run.folder)
+
+    @overload
+    def classify(self, images: str | Path) -> Classification: ...
+    @overload
+    def classify(self, images: Iterable[Any]) -> list[Classification]: ...
+    def classify(self, images: Any) -> Classification | list[Classification]:
+        """Label images.
+
+        Parameters
+        ----------
+        images
+            An image, or several in a list or an iterator: the name of a file, an image of Pillow,
+            or an array of pixels.
+
+        Returns
+        -------
+        Classification or list of Classification
+            One for an image, a list in the same order for several.
+
+        Raises
+        ------
+        DataError
+            An image cannot be read.
+        """
+        given, single = image_data.several(images)
+        found = [
+            self._classification(each)
+            for part in chunks(given)
+            for each in self.probabilities(self.reader.pixels(part))
+        ]
+        return found[0] if single else found
+
+    def probabilities(self, pixels: "NDArray[np.uint8]") -> "Tensor":
+        """Images [B, S, S, C] as the model sees them → the probability of each label, [B, L]."""
+        import torch
+
+        from regard.evaluate.pairs import device_of
+
+        images = torch.from_numpy(pixels).permute(0, 3, 1, 2)
+        with torch.inference_mode():
+            logits = self.model(images.to(device_of(self.model))).float().cpu()
+            return (logits / self.temperature).softmax(-1)
+
+    def _classification(self, probabilities: "Tensor") -> Classification:
+        order = probabilities.argsort(descending=True, stable=True).tolist()
+        ranked = {self.labels[i]: float(probabilities[i]) for i in order}
+        return Classification(next(iter(ranked)), ranked)
+
+
+def build(recipe: ImageClassificationRecipe, sizes: Sizes) -> "nn.Module":
+    from regard.models.image_labeller import ImageLabeller
+
+    return ImageLabeller(recipe.model, image_data.shape_of(sizes), sizes["outputs"])
+
+
+def setup(
+    run: Run, recipe: ImageClassificationRecipe
+) -> "Generator[Event, None, TrainingSetup]":
+    import torch
+
+    from regard import objectives
+    from regard.data.batches import EqualBatches
+    from regard.evaluate.images import HeldOutImages
+    from regard.training.setup import TrainingSetup
+
+    images = yield from image_data.prepared(run, recipe.data, recipe.seed)
+    labels = run.labels()
+    train = images.labelled("train", image_data.changes(recipe.augmentation, len(labels)))
+    valid = images.labelled("valid")
+    counts = torch.from_numpy(train.labels).bincount(minlength=len(labels))
+    weights = len(train) / (len(labels) * counts.clamp(min=1)) if recipe.train.class_weights else None
+    shown = ", ".join(labels[:8]) + ", …" * (len(labels) > 8)
+    yield ExamplesReady(len(train), len(valid), "images", 0.0, (f"{len(labels)} labels: {shown}",))
+    size = recipe.data.image_size
+    return TrainingSetup(
+        sizes={**image_data.sizes_of(recipe.data), "outputs": len(labels)},
+        examples=train,
+        batches=EqualBatches(len(train), recipe.train.batch_size, recipe.seed),
+        objective=partial(
+            objectives.image_label,
+            label_smoothing=recipe.train.label_smoothing,
+            weights=weights,
+        ),
+        held_out=HeldOutImages(valid, labels),
+        initialise=partial(initialise, images),
+        remark=f"images of {size} × {size} pixels",
+    )
+
+
+def initialise(images: image_data.CachedImages, model: "ImageLabeller") -> str:
+    """Fit the first layer to the data."""
+    model.initialise(images.sample())
+    return ""
+
+
+def evaluate(run: Run, test: Test) -> Evaluation:
+    """Accuracy, F1 and calibration on images of which the labels are known."""
+    import numpy as np
+    import torch
+
+    from regard.evaluate.labels import accuracy, calibration_error, confusion, macro_f1
+    from regard.tasks.labelling import label_evaluation, with_unknown
+
+    recipe = run.recipe_for("image-classification")
+    classifier = ImageClassifier.load(run.folder, test.device)
+    images = image_data.test_images(test.without_search().files, recipe.data)
+    names = with_unknown(set(images.labels), classifier.labels, test)
+    rows, true, kept, problems = [], [], [], []
+    with test.reporter.progress("classifying", len(images)) as advance:
+        for part in chunks(range(len(images))):
+            pixels, read, bad = classifier.reader.readable(images, part)
+            problems += bad
+            if read:
+                rows.append(classifier.probabilities(pixels))
+                true += [names.index(images.labels[i]) for i in read]
+                kept += [(images.names[i], each) for i, each in zip(read, pixels, strict=True)]
+            advance(len(part))
+    for each in problems:
+        test.reporter.say(each)
+    probabilities, labels = torch.cat(rows).double(), torch.tensor(true)
+    found = probabilities.argmax(-1)
+    table = confusion(found.numpy(), labels.numpy(), len(names))
+    scores = {
+        "accuracy": accuracy(found.numpy(), labels.numpy()),
+        "macro-F1": macro_f1(table),
+        "calibration error": calibration_error(probabilities, labels),
+        "most frequent label": 100 * float(np.bincount(labels.numpy()).max()) / len(labels),
+    }
+    right = (found == labels).numpy().astype(float).reshape(-1, 1)
+    answers = [f"{names[label]}\t{name}" for label, (name, _) in zip(found, kept, strict=True)]
+    examples = {}
+    for place, (_, pixels) in zip(zip(true, found.tolist(), strict=True), kept, strict=True):
+        examples.setdefault(place, pixels)
+    count = f"{len(labels)} images"
+    result = label_evaluation(test, count, scores, right, names, table, answers)
+    return replace(result, images=examples)
+
+
+def chunks(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    for start in range(0, len(items), IMAGES_AT_ONCE):
+        yield items[start : start + IMAGES_AT_ONCE]
+
+
+def describe(recipe: ImageClassificationRecipe, run: Run | None) -> Description:
+    data = recipe.data
+    labels = run.labels() if run is not None and run.labels_path.exists() else []
+    size = f"{data.image_size} × {data.image_size} pixels"
+    return Description(
+        what="A classifier of images",
+        data=data.shown(),
+        columns=("image", "label", "true label"),
+        facts={"data": data.shown(), "images": size, "labels": labels},
+        sizes={**image_data.sizes_of(data), "outputs": max(2, len(labels))},
+    )
+
+
+def data_section(flags: DataFlags) -> tuple[Section, str]:
+    section = flags.files()
+    if tables := flags.companions.get("labelled"):
+        section["labels"] = str(tables[0])
+    return section, "image-classification"
+
+
+def suggest(data: Section, asked: Mapping[str, Any], preset: str) -> Suggestion:
+    section = parse_section(ImageClassificationRecipe, "data", data, "command line")
+    images = image_data.labelled_images(section)
+    facts = image_data.look_at(images)
+    return image_sizes.suggest_classifier(facts, len(images.classes), data, asked)
+
+
+TASK = Task(
+    name="image-classification",
+    recipe=ImageClassificationRecipe,
+    build=build,
+    setup=setup,
+    load=ImageClassifier.load,
+    evaluate=evaluate,
+    test_files="data",
+    check_test=check_images,
+    gives_labels=True,
+    metrics=(ACCURACY, MACRO_F1, TEMPERATURE, CALIBRATION_ERROR),
+    describe=describe,
+    commands=lambda recipe: (
+        "regard classify {run} photo.jpg",
+        "regard evaluate {run} --data test/",
+    ),
+    data_section=data_section,
+    suggest=suggest,
+    unit="images",
+)

@@ -1,0 +1,339 @@
+"""Images as tasks learn from them: found, decoded once into a cache, and split."""
+
+import json
+import queue
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regard.checks.report import spread
+from regard.configs.image import ImageShape
+from regard.data.corpus import held_out
+from regard.data.image_cache import ImageCache, build, open_cache
+from regard.data.image_files import TEST, VALID, ImageList, find_images, joined
+from regard.data.image_tables import labelled_by
+from regard.data.images import content, decode, fitted
+from regard.errors import DataError, RequestError, shown
+from regard.files import write_file
+from regard.reporter import Advance, Reporter
+from regard.run import Run
+from regard.tasks.image_sections import (
+    AugmentationSection,
+    Fit,
+    ImageSection,
+    LabelledImageSection,
+)
+from regard.tasks.image_sizes import ImageFacts
+from regard.tasks.task import Sizes
+from regard.training.events import Event, Note, Phase
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from regard.data.image_batches import Change, LabelledImages
+
+T = TypeVar("T")
+# Seconds between two reports on work that takes long.
+PAUSE = 2.0
+# Images that are looked at to choose sizes, and that a first layer is fitted to.
+LOOKED_AT = 60
+SAMPLE = 2000
+
+
+def shape_of(sizes: Sizes) -> ImageShape:
+    return ImageShape(sizes["height"], sizes["width"], sizes["channels"])
+
+
+def sizes_of(data: ImageSection) -> dict[str, int]:
+    return {"height": data.image_size, "width": data.image_size, "channels": data.channels}
+
+
+def labelled_images(data: LabelledImageSection) -> ImageList:
+    """All images that a recipe names, with their labels; those of `valid` are of that split."""
+    found = find_images(data.paths("train"))
+    if table := data.labels_path():
+        found = labelled_by(found, table)
+    if data.valid:
+        valid = find_images(data.paths("valid"), split=VALID)
+        if table and not valid.labels:
+            valid = labelled_by(valid, table)
+        kept = [i for i in range(len(found)) if not found.splits or found.splits[i] != VALID]
+        found = joined([found.subset(kept), valid])
+    return found
+
+
+def test_images(files: Sequence[Path], data: LabelledImageSection) -> ImageList:
+    """Images to score a classifier on: those of the test split, where there is one."""
+    found = find_images(files)
+    table = data.labels_path()
+    if not found.labels and table and table.exists():
+        found = labelled_by(found, table)
+    if TEST in found.splits:
+        found = found.subset([i for i, split in enumerate(found.splits) if split == TEST])
+    kept = [i for i, label in enumerate(found.labels) if label]
+    if not kept:
+        raise DataError(
+            f"{files[0]}: the images have no labels; put each into a folder named after its label"
+        )
+    return found.subset(kept)
+
+
+def changes(settings: AugmentationSection, labels: int) -> "Change | None":
+    """How a batch is changed at random, with the labels of images that are mixed."""
+    from torch import Tensor
+    from torch.nn.functional import one_hot
+
+    from regard.data.augmentation import Augmentation, augment
+
+    wanted = Augmentation(**settings.model_dump())
+    if wanted == Augmentation():
+        return None
+
+    def change(images: Tensor, numbers: Tensor) -> tuple[Tensor, Tensor]:
+        found = augment(images, wanted)
+        if not wanted.cut_mix:
+            return found.images, numbers
+        own = one_hot(numbers, labels).float()
+        share = found.share[:, None]
+        return found.images, share * own + (1 - share) * own[found.partner]
+
+    return change
+
+
+@dataclass(frozen=True)
+class CachedImages:
+    """The images of a run, decoded, and which of them are for what."""
+
+    cache: ImageCache
+    folder: Path
+
+    def part(self, name: str) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((self.folder / f"{name}.json").read_bytes())
+        return found
+
+    def rows(self, name: str) -> NDArray[np.int64]:
+        return np.array(self.part(name)["rows"], np.int64)
+
+    def labelled(self, name: str, change: "Change | None" = None) -> "LabelledImages":
+        from regard.data.image_batches import LabelledImages
+
+        part = self.part(name)
+        rows, labels = (np.array(part[each], np.int64) for each in ("rows", "labels"))
+        return LabelledImages(self.cache.pixels, rows, labels, part["names"], change)
+
+
+    def sample(self) -> "Tensor":
+        """Some of the images to learn from, [N, C, H, W], to fit a first layer to."""
+        import torch
+
+        rows = np.sort(spread(self.rows("train"), SAMPLE))
+        return torch.from_numpy(self.cache.pixels[rows]).permute(0, 3, 1, 2)
+
+
+def prepared(
+    run: Run, data: LabelledImageSection, seed: int
+) -> Generator[Event, None, CachedImages]:
+    """The images of a run; the first start finds, decodes and splits them."""
+    folder = run.training / "data"
+    if run.has_data():
+        return CachedImages(open_cache(folder / "images"), folder)
+    yield Phase("Looking for images")
+    images = labelled_images(data)
+    yield from map(Note, images.remarks)
+    cache = yield from decoded(images, folder / "images", data)
+    split = Split.of(images, cache, data, seed)
+    yield from (Note(each, warning=True) for each in split.remarks())
+    from regard.tasks.labels import save_labels
+
+    save_labels(run, images.classes)
+    numbers = {name: number for number, name in enumerate(images.classes)}
+    for name, rows in (("valid", split.valid), ("train", split.train)):
+        part = {
+            "rows": rows,
+            "labels": [numbers[images.labels[row]] for row in rows],
+            "names": [images.names[row] for row in rows],
+        }
+        write_file(folder / f"{name}.json", json.dumps(part).encode())
+    return CachedImages(cache, folder)
+
+
+def decoded(
+    images: ImageList, folder: Path, data: ImageSection
+) -> Generator[Event, None, ImageCache]:
+    """Decode images, with reports on how far that has come."""
+
+    def work(reporter: Reporter) -> ImageCache:
+        return build(images, folder, data.image_size, data.fit, data.channels, reporter)
+
+    cache = yield from reported("Decoding the images", work)
+    if remark := cache.remark():
+        yield Note(remark, warning=True)
+    return cache
+
+
+def reported(what: str, work: Callable[[Reporter], T]) -> Generator[Event, None, T]:
+    """Do the work in a thread, and say now and then how far it has come."""
+    done, total = 0, 0
+    results: queue.Queue[tuple[T | None, BaseException | None]] = queue.Queue()
+
+    @contextmanager
+    def progress(_: str, count: int) -> Iterator[Advance]:
+        nonlocal total
+        total = count
+
+        def advance(count: int) -> None:
+            nonlocal done
+            done += count
+
+        yield advance
+
+    def run() -> None:
+        try:
+            results.put((work(Reporter(progress=progress)), None))
+        except BaseException as error:
+            results.put((None, error))
+
+    started = time.monotonic()
+    yield Phase(what)
+    threading.Thread(target=run, daemon=True).start()
+    while True:
+        try:
+            found, error = results.get(timeout=PAUSE)
+        except queue.Empty:
+            if done:
+                left = (time.monotonic() - started) * (total - done) / done
+                yield Phase(f"{what}: {done:,} of {total:,}, about {left:.0f} s left")
+            continue
+        if error is not None:
+            raise error
+        return found  # type: ignore[return-value]
+
+
+@dataclass(frozen=True)
+class Split:
+    """The images to learn from and to validate on, by their numbers in the list."""
+
+    train: list[int]
+    valid: list[int]
+    duplicates: int  # images of the one that are also in the other
+    new_labels: tuple[str, ...]  # that only validation has
+
+    @classmethod
+    def of(
+        cls, images: ImageList, cache: ImageCache, data: ImageSection, seed: int
+    ) -> "Split":
+        """As folders and files say; else a hash of an image decides, so that copies stay
+        together.
+        """
+        usable = [i for i in range(len(images)) if cache.readable[i]]
+        if images.labels:
+            usable = [i for i in usable if images.labels[i]]
+        splits = images.splits or [""] * len(images)
+        learned = [i for i in usable if splits[i] not in (VALID, TEST)]
+        valid = [i for i in usable if splits[i] == VALID]
+        if not valid:
+            share = min(data.held_out_share, data.held_out_images / max(1, len(learned)))
+            away = {i for i in learned if held_out(str(cache.digests[i]), seed, share)}
+            valid, learned = sorted(away), [i for i in learned if i not in away]
+        if not valid or not learned:
+            raise data.too_few([str(cache.digests[i]) for i in usable], "images")
+        digests = {int(cache.digests[i]) for i in learned}
+        both = sum(int(cache.digests[i]) in digests for i in valid)
+        labels = {images.labels[i] for i in learned} if images.labels else set()
+        new = {images.labels[i] for i in valid} - labels if images.labels else set()
+        return cls(learned, valid, both, tuple(sorted(new)))
+
+    def remarks(self) -> Iterator[str]:
+        if self.duplicates:
+            yield (
+                f"{self.duplicates:,} of {len(self.valid):,} validation images are also learned, "
+                "so scores on them are too good"
+            )
+        if self.new_labels:
+            names = ", ".join(self.new_labels[:8]) + ", …" * (len(self.new_labels) > 8)
+            yield f"only in the validation data, so never learned: {names}"
+
+
+@dataclass(frozen=True)
+class ImageReader:
+    """Turns images as people give them into the squares that a model sees."""
+
+    size: int
+    channels: int
+    fit: Fit
+
+    @classmethod
+    def of(cls, data: ImageSection) -> "ImageReader":
+        return cls(data.image_size, data.channels, data.fit)
+
+    def pixels(self, images: Sequence[Any]) -> NDArray[np.uint8]:
+        """[B, size, size, channels]"""
+        return np.stack([self.square(each) for each in images])
+
+    def readable(
+        self, images: ImageList, numbers: Sequence[int]
+    ) -> tuple[NDArray[np.uint8], list[int], list[str]]:
+        """The pixels of those images of a list that can be read, their numbers, and what is wrong
+        with the others.
+        """
+        found, read, problems = [], [], []
+        for number in numbers:
+            name = images.names[number]
+            try:
+                source = images.read(number)
+                found.append(fitted(source, self.size, self.fit, self.channels, name))
+                read.append(number)
+            except DataError as error:
+                problems.append(str(error))
+        return np.stack(found) if found else np.empty(0, np.uint8), read, problems
+
+    def square(self, image: Any) -> NDArray[np.uint8]:
+        source, place = image, "image"
+        if isinstance(image, str | Path):
+            source, place = content(Path(image)), str(image)
+        elif hasattr(image, "__array__"):  # of Pillow, numpy, PyTorch
+            source = np.asarray(image)
+        elif not isinstance(image, bytes):
+            raise RequestError(f"{shown(image)} is no image; give the name of a file, or pixels")
+        return fitted(source, self.size, self.fit, self.channels, place)
+
+
+def several(images: Any) -> tuple[list[Any], bool]:
+    """Images as a list, and whether only one was given."""
+    if isinstance(images, str | Path | bytes) or hasattr(images, "__array__"):
+        single = not (hasattr(images, "ndim") and images.ndim == 4)
+        return ([images], True) if single else (list(images), False)
+    try:
+        return list(images), False
+    except TypeError:
+        raise RequestError(
+            f"{shown(images)} is no image; give the name of a file, or pixels"
+        ) from None
+
+
+def look_at(images: ImageList) -> ImageFacts:
+    """What images are like, by a few of them."""
+    sides, colours = [], 0
+    for number in spread(range(len(images)), LOOKED_AT):
+        with suppress(DataError):
+            pixels = full(images.read(number), images.names[number])
+            sides.append(min(pixels.shape[:2]))
+            colours += bool((pixels != pixels[..., :1]).any())
+    if not sides:
+        raise DataError(f"{images.names[0]}: none of the images can be read")
+    signs = all(len(label) == 1 for label in images.classes)
+    return ImageFacts(len(images), int(np.median(sides)), grey=not colours, are_signs=signs)
+
+
+def full(source: bytes | NDArray[np.uint8], place: str) -> NDArray[np.uint8]:
+    """All pixels of an image in colours, [height, width, 3]."""
+    if isinstance(source, bytes):
+        return decode(source, place, 3)
+    return source if source.ndim == 3 else np.repeat(source[..., None], 3, -1)

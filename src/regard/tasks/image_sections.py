@@ -1,0 +1,94 @@
+"""Sections of the recipes of tasks that see images. They load without PyTorch."""
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from regard.errors import DataError
+from regard.recipe import Section, TrainSection
+from regard.tasks.sections import FilesSection
+
+Fit = Literal["crop", "squeeze", "pad"]
+
+
+class ImageSection(FilesSection):
+    """Images: folders, or .npz archives of arrays."""
+
+    image_size: int = Field(
+        default=64, ge=8, le=1024, description="Side of the square that the model sees, in pixels."
+    )
+    channels: Literal[1, 3] = Field(default=3, description="3 for colours, 1 for shades of grey.")
+    fit: Fit = Field(
+        default="crop", description="How an image that is no square becomes one."
+    )
+    held_out_images: int = Field(
+        default=5000, ge=1, description="Most images that are held out for validation."
+    )
+
+    def check_files(self) -> None:
+        for path in (*self.paths("train"), *self.paths("valid")):
+            check_images(path)
+
+
+class LabelledImageSection(ImageSection):
+    """Images with a label each."""
+
+    labels: str = Field(
+        default="",
+        description="A table of file names and labels; without it, the folder is the label.",
+    )
+
+    def labels_path(self) -> Path | None:
+        return Path(self.folder, self.labels) if self.labels else None
+
+    def check_files(self) -> None:
+        from regard.data.lines import check_file
+
+        super().check_files()
+        if path := self.labels_path():
+            check_file(path)
+
+
+class AugmentationSection(Section):
+    """How training changes images at random, so that it never sees the same one twice."""
+
+    shift: int = Field(default=4, ge=0, le=512, description="Most pixels that an image is moved.")
+    flip: bool = Field(default=True, description="Whether every other image is mirrored.")
+    cut_out: int = Field(
+        default=0, ge=0, le=1024, description="Side of a square that is hidden, in pixels."
+    )
+    cut_mix: float = Field(
+        default=0.0, ge=0, le=1, description="Share of batches that mix parts of two images."
+    )
+    brightness: float = Field(
+        default=0.0, ge=0, lt=1, description="How much brightness and contrast vary."
+    )
+
+
+class ImageTraining(TrainSection):
+    """Training on batches of images."""
+
+    batch_size: int = Field(default=128, ge=1, description="Images of a batch.")
+    label_smoothing: float = Field(
+        default=0.1, ge=0, lt=1, description="Probability that training gives to wrong labels."
+    )
+
+
+class LabelledImageTraining(ImageTraining):
+    class_weights: bool = Field(
+        default=False, description="Whether rare labels count as much as frequent ones."
+    )
+
+
+def check_images(path: Path) -> None:
+    """Check that a folder or an archive of images is there."""
+    from regard.data.lines import check_file
+
+    if path.is_dir():
+        return
+    check_file(path)
+    if path.suffix != ".npz":
+        raise DataError(
+            f"{path}: not a folder of images; give a folder, or an .npz archive of arrays"
+        )
