@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 
 from regard import weights
-from regard.models.image_classifier import ImageClassifier
+from regard.models.image_labeller import ImageLabeller
 from regard.models.images import (
     CnnConfig,
     ImageConfig,
@@ -40,10 +40,10 @@ def pixels(count: int, shape: ImageShape, seed: int = 0) -> Tensor:
     return torch.randint(0, 256, size, dtype=torch.uint8, generator=generator).permute(0, 3, 1, 2)
 
 
-def classifier(config: ImageConfig, shape: ImageShape = SHAPES[0]) -> ImageClassifier:
+def classifier(config: ImageConfig, shape: ImageShape = SHAPES[0]) -> ImageLabeller:
     """A model that has seen a batch, in float64, with all weights drawn."""
     torch.manual_seed(5)
-    model = ImageClassifier(config, shape, labels=7)
+    model = ImageLabeller(config, shape, labels=7)
     if isinstance(config, Lite0Config):
         for layer in model.modules():
             if isinstance(layer, nn.Conv2d):  # so that images still differ in the last layer
@@ -107,7 +107,7 @@ def test_every_parameter_learns_but_the_whitening(config: ImageConfig) -> None:
 def test_saved_weights_hold_all_that_was_measured_on_the_data(config: ImageConfig) -> None:
     model, images = classifier(config), pixels(2, SHAPES[0])
     torch.manual_seed(6)
-    other = ImageClassifier(config, SHAPES[0], labels=7).double().eval()
+    other = ImageLabeller(config, SHAPES[0], labels=7).double().eval()
     assert not torch.isclose(other(images), model(images)).all()
     weights.load_weights(other, weights.weights(model), "weights")
     assert torch.equal(other(images), model(images))
@@ -117,7 +117,7 @@ def test_saved_weights_hold_all_that_was_measured_on_the_data(config: ImageConfi
 @each_encoder
 def test_a_model_can_be_built_without_memory(config: ImageConfig) -> None:
     with torch.device("meta"), weights.ShapesOnly():
-        empty = ImageClassifier(config, SHAPES[0], labels=7)
+        empty = ImageLabeller(config, SHAPES[0], labels=7)
     found = {name: tensor.shape for name, tensor in weights.kept(empty).items()}
     assert found == {name: each.shape for name, each in weights.kept(classifier(config)).items()}
     assert all(tensor.is_meta for tensor in weights.kept(empty).values())

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from regard.errors import RequestError
 from regard.models import lite0_weights
-from regard.models.image_classifier import ImageClassifier
+from regard.models.image_labeller import ImageLabeller
 from regard.models.images import ImageShape, Lite0Config
 from regard.models.lite0 import Lite0
 from regard.weights import weights
@@ -43,7 +43,7 @@ def test_it_knows_a_uniform_when_it_sees_one() -> None:
 
 def test_what_is_frozen_does_not_change() -> None:
     torch.manual_seed(0)
-    model = ImageClassifier(Lite0Config(input_size=32, frozen=True), SHAPE, 4).train()
+    model = ImageLabeller(Lite0Config(input_size=32, frozen=True), SHAPE, 4).train()
     before = {name: tensor.clone() for name, tensor in weights(model).items()}
     model(pixels()).square().sum().backward()
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.1)
@@ -55,7 +55,7 @@ def test_what_is_frozen_does_not_change() -> None:
 
 def test_what_is_trained_further_changes_in_all_layers() -> None:
     torch.manual_seed(0)
-    model = ImageClassifier(Lite0Config(input_size=32, frozen=False), SHAPE, 4).train()
+    model = ImageLabeller(Lite0Config(input_size=32, frozen=False), SHAPE, 4).train()
     before = {name: tensor.clone() for name, tensor in weights(model).items()}
     model(pixels()).square().sum().backward()
     torch.optim.AdamW(model.parameters(), lr=0.1).step()
@@ -65,7 +65,7 @@ def test_what_is_trained_further_changes_in_all_layers() -> None:
 
 @torch.no_grad()
 def test_images_are_scaled_and_grey_ones_become_colour() -> None:
-    model = ImageClassifier(Lite0Config(input_size=64), ImageShape(32, 32, 1), 4).eval()
+    model = ImageLabeller(Lite0Config(input_size=64), ImageShape(32, 32, 1), 4).eval()
     grey = pixels()[:, :1]
     assert torch.equal(model(grey), model(grey.expand(-1, 3, -1, -1)))
     assert model.encoder(grey).grid.shape == (3, 4, 1280)

@@ -10,17 +10,17 @@ from transformers import ViTConfig as TheirConfig
 from transformers import ViTForImageClassification
 
 from regard.inspect.maps import recording
-from regard.models.image_classifier import ImageClassifier
+from regard.models.image_labeller import ImageLabeller
 from regard.models.images import ImageShape, VitConfig
 
 SHAPE = ImageShape(12, 24, 3)
 SIZES: dict[str, Any] = {"num_layers": 2, "d_model": 16, "d_ff": 24, "num_heads": 4}
 
 
-def vit(**choices: Any) -> ImageClassifier:
+def vit(**choices: Any) -> ImageLabeller:
     torch.manual_seed(4)
     config = VitConfig(**{**SIZES, "stem": "patch", "pooling": "token", **choices})
-    model = ImageClassifier(config, SHAPE, labels=5).double().eval()
+    model = ImageLabeller(config, SHAPE, labels=5).double().eval()
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.normal_(std=0.3)
@@ -32,7 +32,7 @@ def pixels(count: int) -> Tensor:
     return torch.randint(0, 256, (count, 3, 12, 24), dtype=torch.uint8, generator=generator)
 
 
-def theirs(model: ImageClassifier) -> ViTForImageClassification:
+def theirs(model: ImageLabeller) -> ViTForImageClassification:
     """Hugging Face's model with the weights of ours, which reads standardised pixels."""
     own = model.state_dict()
     config = TheirConfig(
@@ -118,5 +118,5 @@ def test_its_size_is_that_of_the_published_model() -> None:
         pooling="token",
     )
     with torch.device("meta"):
-        model = ImageClassifier(config, ImageShape(224, 224, 3), labels=1000)
+        model = ImageLabeller(config, ImageShape(224, 224, 3), labels=1000)
     assert sum(parameter.numel() for parameter in model.parameters()) == 86_567_656

@@ -37,10 +37,9 @@ def classify(
     as_json
         Print one JSON object per line: text or image, label, and the probability of each label.
     """
+    from regard import tasks
     from regard.cli.checks import open_run
     from regard.cli.display import results, say
-
-    from regard import tasks
 
     opened = open_run(run, "classify")
     files = files or FileFlags()

@@ -17,8 +17,8 @@ from regard.evaluate.labels import (
     fitted_temperature,
     macro_f1,
 )
-from regard.evaluate.validation import Findings, Sample, timed
 from regard.evaluate.pairs import device_of
+from regard.evaluate.validation import Findings, Sample, timed
 
 IMAGES_AT_ONCE = 256
 

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor, nn
 
-    from regard.evaluate.validation import HeldOut
     from regard.models.image_labeller import ImageLabeller
     from regard.training.setup import TrainingSetup
 
@@ -170,8 +169,8 @@ class ImageClassifier:
 
         images = torch.from_numpy(pixels).permute(0, 3, 1, 2)
         with torch.inference_mode():
-            logits = self.model(images.to(device_of(self.model))).float().cpu()
-            return (logits / self.temperature).softmax(-1)
+            logits: Tensor = self.model(images.to(device_of(self.model)))
+            return (logits.float().cpu() / self.temperature).softmax(-1)
 
     def _classification(self, probabilities: "Tensor") -> Classification:
         order = probabilities.argsort(descending=True, stable=True).tolist()
@@ -185,9 +184,7 @@ def build(recipe: ImageClassificationRecipe, sizes: Sizes) -> "nn.Module":
     return ImageLabeller(recipe.model, image_data.shape_of(sizes), sizes["outputs"])
 
 
-def setup(
-    run: Run, recipe: ImageClassificationRecipe
-) -> "Generator[Event, None, TrainingSetup]":
+def setup(run: Run, recipe: ImageClassificationRecipe) -> "Generator[Event, None, TrainingSetup]":
     import torch
 
     from regard import objectives
@@ -200,7 +197,9 @@ def setup(
     train = images.labelled("train", image_data.changes(recipe.augmentation, len(labels)))
     valid = images.labelled("valid")
     counts = torch.from_numpy(train.labels).bincount(minlength=len(labels))
-    weights = len(train) / (len(labels) * counts.clamp(min=1)) if recipe.train.class_weights else None
+    weights = (
+        len(train) / (len(labels) * counts.clamp(min=1)) if recipe.train.class_weights else None
+    )
     shown = ", ".join(labels[:8]) + ", …" * (len(labels) > 8)
     yield ExamplesReady(len(train), len(valid), "images", 0.0, (f"{len(labels)} labels: {shown}",))
     size = recipe.data.image_size
@@ -260,7 +259,7 @@ def evaluate(run: Run, test: Test) -> Evaluation:
     }
     right = (found == labels).numpy().astype(float).reshape(-1, 1)
     answers = [f"{names[label]}\t{name}" for label, (name, _) in zip(found, kept, strict=True)]
-    examples = {}
+    examples: dict[tuple[int, int], NDArray[np.uint8]] = {}
     for place, (_, pixels) in zip(zip(true, found.tolist(), strict=True), kept, strict=True):
         examples.setdefault(place, pixels)
     count = f"{len(labels)} images"

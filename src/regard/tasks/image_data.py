@@ -128,12 +128,11 @@ class CachedImages:
         rows, labels = (np.array(part[each], np.int64) for each in ("rows", "labels"))
         return LabelledImages(self.cache.pixels, rows, labels, part["names"], change)
 
-
     def sample(self) -> "Tensor":
         """Some of the images to learn from, [N, C, H, W], to fit a first layer to."""
         import torch
 
-        rows = np.sort(spread(self.rows("train"), SAMPLE))
+        rows = sorted(spread(self.rows("train").tolist(), SAMPLE))
         return torch.from_numpy(self.cache.pixels[rows]).permute(0, 3, 1, 2)
 
 
@@ -226,9 +225,7 @@ class Split:
     new_labels: tuple[str, ...]  # that only validation has
 
     @classmethod
-    def of(
-        cls, images: ImageList, cache: ImageCache, data: ImageSection, seed: int
-    ) -> "Split":
+    def of(cls, images: ImageList, cache: ImageCache, data: ImageSection, seed: int) -> "Split":
         """As folders and files say; else a hash of an image decides, so that copies stay
         together.
         """

@@ -19,9 +19,7 @@ class ImageSection(FilesSection):
         default=64, ge=8, le=1024, description="Side of the square that the model sees, in pixels."
     )
     channels: Literal[1, 3] = Field(default=3, description="3 for colours, 1 for shades of grey.")
-    fit: Fit = Field(
-        default="crop", description="How an image that is no square becomes one."
-    )
+    fit: Fit = Field(default="crop", description="How an image that is no square becomes one.")
     held_out_images: int = Field(
         default=5000, ge=1, description="Most images that are held out for validation."
     )
