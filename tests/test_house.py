@@ -165,7 +165,10 @@ def test_a_permitted_import_is_let_through(room: str, text: str) -> None:
     assert trespasses(room, text) == []
 
 
-TASK_NAMES = {"translation", "language-model", "masked-language-model", "classification", "tagging"}
+TASK_NAMES = {
+    *("translation", "language-model", "masked-language-model", "classification", "tagging"),
+    "image-classification",
+}
 # A name of a task that is something else, and what it is.
 OTHER_MEANINGS = {
     ("data/corpus.py", "translation"): "a key of Hugging Face's JSON lines",

@@ -11,7 +11,7 @@ from pydantic_core import PydanticUndefined
 
 from regard.recipe import Recipe
 
-ORDER = ("data", "tokenizer", "model", "head", "train", "decode")
+ORDER = ("data", "augmentation", "tokenizer", "encoder", "model", "head", "train", "decode")
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from regard.recipe import Recipe, parse_section
 from regard.run import Run
 from regard.tasks import image_data, image_sizes
 from regard.tasks.classification import Classification
+from regard.tasks.image_inputs import ImageReader, several
 from regard.tasks.image_sections import (
     AugmentationSection,
     LabelledImageSection,
@@ -86,7 +87,7 @@ class ImageClassifier:
         self,
         model: "ImageLabeller",
         labels: Sequence[str],
-        reader: image_data.ImageReader,
+        reader: ImageReader,
         temperature: float = 1.0,
         folder: Path | None = None,
     ) -> None:
@@ -127,7 +128,7 @@ class ImageClassifier:
         model = cast("ImageLabeller", load_model(run).to(choose_device(device)))
         scores = run.info().get("validation", {})
         temperature = float(scores.get("temperature") or 1.0)
-        reader = image_data.ImageReader.of(recipe.data)
+        reader = ImageReader.of(recipe.data)
         return cls(model, run.labels(), reader, temperature, run.folder)
 
     @overload
@@ -153,7 +154,7 @@ class ImageClassifier:
         DataError
             An image cannot be read.
         """
-        given, single = image_data.several(images)
+        given, single = several(images)
         found = [
             self._classification(each)
             for part in chunks(given)

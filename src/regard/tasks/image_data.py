@@ -1,47 +1,41 @@
 """Images as tasks learn from them: found, decoded once into a cache, and split."""
 
 import json
-import queue
-import threading
-import time
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Generator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from regard.checks.report import spread
 from regard.configs.image import ImageShape
-from regard.data.corpus import held_out
 from regard.data.image_cache import ImageCache, build, open_cache
 from regard.data.image_files import TEST, VALID, ImageList, find_images, joined
 from regard.data.image_tables import labelled_by
-from regard.data.images import content, decode, fitted
-from regard.errors import DataError, RequestError, shown
+from regard.data.images import decode
+from regard.errors import DataError
 from regard.files import write_file
-from regard.reporter import Advance, Reporter
+from regard.reporter import Reporter
 from regard.run import Run
 from regard.tasks.image_sections import (
     AugmentationSection,
-    Fit,
     ImageSection,
     LabelledImageSection,
 )
 from regard.tasks.image_sizes import ImageFacts
+from regard.tasks.image_split import Split
 from regard.tasks.task import Sizes
 from regard.training.events import Event, Note, Phase
+from regard.training.progress import reported
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from regard.data.image_batches import Change, LabelledImages
 
-T = TypeVar("T")
-# Seconds between two reports on work that takes long.
-PAUSE = 2.0
 # Images that are looked at to choose sizes, and that a first layer is fitted to.
 LOOKED_AT = 60
 SAMPLE = 2000
@@ -175,144 +169,6 @@ def decoded(
     if remark := cache.remark():
         yield Note(remark, warning=True)
     return cache
-
-
-def reported(what: str, work: Callable[[Reporter], T]) -> Generator[Event, None, T]:
-    """Do the work in a thread, and say now and then how far it has come."""
-    done, total = 0, 0
-    results: queue.Queue[tuple[T | None, BaseException | None]] = queue.Queue()
-
-    @contextmanager
-    def progress(_: str, count: int) -> Iterator[Advance]:
-        nonlocal total
-        total = count
-
-        def advance(count: int) -> None:
-            nonlocal done
-            done += count
-
-        yield advance
-
-    def run() -> None:
-        try:
-            results.put((work(Reporter(progress=progress)), None))
-        except BaseException as error:
-            results.put((None, error))
-
-    started = time.monotonic()
-    yield Phase(what)
-    threading.Thread(target=run, daemon=True).start()
-    while True:
-        try:
-            found, error = results.get(timeout=PAUSE)
-        except queue.Empty:
-            if done:
-                left = (time.monotonic() - started) * (total - done) / done
-                yield Phase(f"{what}: {done:,} of {total:,}, about {left:.0f} s left")
-            continue
-        if error is not None:
-            raise error
-        return found  # type: ignore[return-value]
-
-
-@dataclass(frozen=True)
-class Split:
-    """The images to learn from and to validate on, by their numbers in the list."""
-
-    train: list[int]
-    valid: list[int]
-    duplicates: int  # images of the one that are also in the other
-    new_labels: tuple[str, ...]  # that only validation has
-
-    @classmethod
-    def of(cls, images: ImageList, cache: ImageCache, data: ImageSection, seed: int) -> "Split":
-        """As folders and files say; else a hash of an image decides, so that copies stay
-        together.
-        """
-        usable = [i for i in range(len(images)) if cache.readable[i]]
-        if images.labels:
-            usable = [i for i in usable if images.labels[i]]
-        splits = images.splits or [""] * len(images)
-        learned = [i for i in usable if splits[i] not in (VALID, TEST)]
-        valid = [i for i in usable if splits[i] == VALID]
-        if not valid:
-            share = min(data.held_out_share, data.held_out_images / max(1, len(learned)))
-            away = {i for i in learned if held_out(str(cache.digests[i]), seed, share)}
-            valid, learned = sorted(away), [i for i in learned if i not in away]
-        if not valid or not learned:
-            raise data.too_few([str(cache.digests[i]) for i in usable], "images")
-        digests = {int(cache.digests[i]) for i in learned}
-        both = sum(int(cache.digests[i]) in digests for i in valid)
-        labels = {images.labels[i] for i in learned} if images.labels else set()
-        new = {images.labels[i] for i in valid} - labels if images.labels else set()
-        return cls(learned, valid, both, tuple(sorted(new)))
-
-    def remarks(self) -> Iterator[str]:
-        if self.duplicates:
-            yield (
-                f"{self.duplicates:,} of {len(self.valid):,} validation images are also learned, "
-                "so scores on them are too good"
-            )
-        if self.new_labels:
-            names = ", ".join(self.new_labels[:8]) + ", …" * (len(self.new_labels) > 8)
-            yield f"only in the validation data, so never learned: {names}"
-
-
-@dataclass(frozen=True)
-class ImageReader:
-    """Turns images as people give them into the squares that a model sees."""
-
-    size: int
-    channels: int
-    fit: Fit
-
-    @classmethod
-    def of(cls, data: ImageSection) -> "ImageReader":
-        return cls(data.image_size, data.channels, data.fit)
-
-    def pixels(self, images: Sequence[Any]) -> NDArray[np.uint8]:
-        """[B, size, size, channels]"""
-        return np.stack([self.square(each) for each in images])
-
-    def readable(
-        self, images: ImageList, numbers: Sequence[int]
-    ) -> tuple[NDArray[np.uint8], list[int], list[str]]:
-        """The pixels of those images of a list that can be read, their numbers, and what is wrong
-        with the others.
-        """
-        found, read, problems = [], [], []
-        for number in numbers:
-            name = images.names[number]
-            try:
-                source = images.read(number)
-                found.append(fitted(source, self.size, self.fit, self.channels, name))
-                read.append(number)
-            except DataError as error:
-                problems.append(str(error))
-        return np.stack(found) if found else np.empty(0, np.uint8), read, problems
-
-    def square(self, image: Any) -> NDArray[np.uint8]:
-        source, place = image, "image"
-        if isinstance(image, str | Path):
-            source, place = content(Path(image)), str(image)
-        elif hasattr(image, "__array__"):  # of Pillow, numpy, PyTorch
-            source = np.asarray(image)
-        elif not isinstance(image, bytes):
-            raise RequestError(f"{shown(image)} is no image; give the name of a file, or pixels")
-        return fitted(source, self.size, self.fit, self.channels, place)
-
-
-def several(images: Any) -> tuple[list[Any], bool]:
-    """Images as a list, and whether only one was given."""
-    if isinstance(images, str | Path | bytes) or hasattr(images, "__array__"):
-        single = not (hasattr(images, "ndim") and images.ndim == 4)
-        return ([images], True) if single else (list(images), False)
-    try:
-        return list(images), False
-    except TypeError:
-        raise RequestError(
-            f"{shown(images)} is no image; give the name of a file, or pixels"
-        ) from None
 
 
 def look_at(images: ImageList) -> ImageFacts:

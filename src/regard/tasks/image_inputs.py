@@ -1,0 +1,71 @@
+"""Images as people give them to a model: files, bytes, or pixels of any kind."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regard.data.image_files import ImageList
+from regard.data.images import Fit, content, fitted
+from regard.errors import DataError, RequestError, shown
+from regard.tasks.image_sections import ImageSection
+
+
+@dataclass(frozen=True)
+class ImageReader:
+    """Turns images as people give them into the squares that a model sees."""
+
+    size: int
+    channels: int
+    fit: Fit
+
+    @classmethod
+    def of(cls, data: ImageSection) -> "ImageReader":
+        return cls(data.image_size, data.channels, data.fit)
+
+    def pixels(self, images: Sequence[Any]) -> NDArray[np.uint8]:
+        """[B, size, size, channels]"""
+        return np.stack([self.square(each) for each in images])
+
+    def readable(
+        self, images: ImageList, numbers: Sequence[int]
+    ) -> tuple[NDArray[np.uint8], list[int], list[str]]:
+        """The pixels of those images of a list that can be read, their numbers, and what is wrong
+        with the others.
+        """
+        found, read, problems = [], [], []
+        for number in numbers:
+            name = images.names[number]
+            try:
+                source = images.read(number)
+                found.append(fitted(source, self.size, self.fit, self.channels, name))
+                read.append(number)
+            except DataError as error:
+                problems.append(str(error))
+        return np.stack(found) if found else np.empty(0, np.uint8), read, problems
+
+    def square(self, image: Any) -> NDArray[np.uint8]:
+        source, place = image, "image"
+        if isinstance(image, str | Path):
+            source, place = content(Path(image)), str(image)
+        elif hasattr(image, "__array__"):  # of Pillow, numpy, PyTorch
+            source = np.asarray(image)
+        elif not isinstance(image, bytes):
+            raise RequestError(f"{shown(image)} is no image; give the name of a file, or pixels")
+        return fitted(source, self.size, self.fit, self.channels, place)
+
+
+def several(images: Any) -> tuple[list[Any], bool]:
+    """Images as a list, and whether only one was given."""
+    if isinstance(images, str | Path | bytes) or hasattr(images, "__array__"):
+        single = not (hasattr(images, "ndim") and images.ndim == 4)
+        return ([images], True) if single else (list(images), False)
+    try:
+        return list(images), False
+    except TypeError:
+        raise RequestError(
+            f"{shown(images)} is no image; give the name of a file, or pixels"
+        ) from None
