@@ -38,6 +38,14 @@ def kind_of(path: Path) -> str:
 def check_file(path: Path) -> None:
     """Find what shows without reading all: a file that is missing, unreadable, empty, not text."""
     refuse_ending(path, kind_of(path))
+    if check_place(path).st_size == 0 and path.is_file():
+        raise _empty(path)
+    if path.is_file():
+        refuse_content(path, head(path))
+
+
+def check_place(path: Path) -> os.stat_result:
+    """Find a file that is missing or cannot be read, whatever it holds."""
     try:
         status = path.stat()
     except FileNotFoundError:
@@ -52,10 +60,7 @@ def check_file(path: Path) -> None:
         raise DataError(f"{path}: this is a folder; give the file in it")
     if not os.access(path, os.R_OK):
         raise DataError(f"{path}: no permission to read; change it with chmod +r")
-    if path.is_file():
-        if status.st_size == 0:
-            raise _empty(path)
-        refuse_content(path, head(path))
+    return status
 
 
 def check_data_file(path: Path) -> None:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Generator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +13,15 @@ from numpy.typing import NDArray
 from regard.checks.report import spread
 from regard.configs.image import ImageShape
 from regard.data.image_cache import ImageCache, build, open_cache
-from regard.data.image_files import TEST, VALID, ImageList, find_images, joined
-from regard.data.image_tables import labelled_by
+from regard.data.image_files import (
+    TEST,
+    VALID,
+    ImageList,
+    check_classes,
+    find_images,
+    joined,
+)
+from regard.data.image_names import labelled_by
 from regard.data.images import decode
 from regard.errors import DataError
 from regard.files import write_file
@@ -60,7 +67,7 @@ def labelled_images(data: LabelledImageSection) -> ImageList:
             valid = labelled_by(valid, table)
         kept = [i for i in range(len(found)) if not found.splits or found.splits[i] != VALID]
         found = joined([found.subset(kept), valid])
-    return found
+    return replace(found, remarks=[*found.remarks, *check_classes(found)])
 
 
 def test_images(files: Sequence[Path], data: LabelledImageSection) -> ImageList:

@@ -51,16 +51,21 @@ class ImageReader:
         source, place = image, "image"
         if isinstance(image, str | Path):
             source, place = content(Path(image)), str(image)
-        elif hasattr(image, "__array__"):  # of Pillow, numpy, PyTorch
+        elif has_pixels(image):
             source = np.asarray(image)
         elif not isinstance(image, bytes):
             raise RequestError(f"{shown(image)} is no image; give the name of a file, or pixels")
         return fitted(source, self.size, self.fit, self.channels, place)
 
 
+def has_pixels(image: Any) -> bool:
+    """Whether this is an array, of numpy or PyTorch, or an image of Pillow."""
+    return hasattr(image, "__array__") or hasattr(image, "__array_interface__")
+
+
 def several(images: Any) -> tuple[list[Any], bool]:
     """Images as a list, and whether only one was given."""
-    if isinstance(images, str | Path | bytes) or hasattr(images, "__array__"):
+    if isinstance(images, str | Path | bytes) or has_pixels(images):
         single = not (hasattr(images, "ndim") and images.ndim == 4)
         return ([images], True) if single else (list(images), False)
     try:

@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from regard.errors import DataError
+from regard.data.lines import check_data_file, check_place
 from regard.recipe import Section, TrainSection
 from regard.tasks.sections import FilesSection
 
@@ -41,11 +41,9 @@ class LabelledImageSection(ImageSection):
         return Path(self.folder, self.labels) if self.labels else None
 
     def check_files(self) -> None:
-        from regard.data.lines import check_file
-
         super().check_files()
         if path := self.labels_path():
-            check_file(path)
+            check_data_file(path)
 
 
 class AugmentationSection(Section):
@@ -80,13 +78,6 @@ class LabelledImageTraining(ImageTraining):
 
 
 def check_images(path: Path) -> None:
-    """Check that a folder or an archive of images is there."""
-    from regard.data.lines import check_file
-
-    if path.is_dir():
-        return
-    check_file(path)
-    if path.suffix != ".npz":
-        raise DataError(
-            f"{path}: not a folder of images; give a folder, or an .npz archive of arrays"
-        )
+    """Check that a folder, an archive or a file of images is there."""
+    if not path.is_dir():
+        check_place(path)
