@@ -1,4 +1,4 @@
-"""Recognises what files hold: pairs, running text, labelled texts or tagged sentences."""
+"""Recognises what files hold: pairs, running text, labelled texts, tagged sentences or images."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,6 +31,8 @@ class Kind:
 
 def recognise(paths: Sequence[Path]) -> Kind:
     """The kind of some files, by their names and their first lines."""
+    if any(path.is_dir() or kind_of(path) == ".npz" for path in paths):
+        return Kind("images", "a folder" if paths[0].is_dir() else "an archive of arrays")
     for path in paths:
         check_data_file(path)
     first, ending = paths[0], kind_of(paths[0])

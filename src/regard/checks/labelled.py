@@ -1,5 +1,6 @@
 """Checks of texts with a label each."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from regard.checks.characters import Cells, broken_characters, is_header, quotes
@@ -130,7 +131,7 @@ def wrong_columns(texts: LabelledTexts) -> Iterator[Finding]:
 def common_findings(texts: LabelledTexts) -> Iterator[Finding]:
     """What texts with a label and sentences with labels have in common."""
     counts = texts.counts
-    yield from label_findings(counts, texts.name)
+    yield from label_findings(counts.labels, counts.total, texts.name)
     yield from broken_characters(
         ((" ".join(each.units), each.place) for each in texts.sample), texts.name
     )
@@ -163,9 +164,9 @@ def common_findings(texts: LabelledTexts) -> Iterator[Finding]:
         )
 
 
-def label_findings(counts: LabelCounts, name: str) -> Iterator[Finding]:
-    total = counts.labels.total()
-    ranked = counts.labels.most_common()
+def label_findings(labels: Counter[str], examples: int, name: str) -> Iterator[Finding]:
+    """What is odd about how often each label occurs."""
+    total, ranked = labels.total(), labels.most_common()
     if len(ranked) == 1:
         yield Finding(
             "one-label",
@@ -174,7 +175,7 @@ def label_findings(counts: LabelCounts, name: str) -> Iterator[Finding]:
             "set data.label to the labels' column, or add examples of another label",
         )
         return
-    if ranked[0][1] > ONE_LABEL * total and total == counts.total:
+    if ranked[0][1] > ONE_LABEL * total and total == examples:
         yield Finding(
             "one-sided",
             "warning",
@@ -183,7 +184,7 @@ def label_findings(counts: LabelCounts, name: str) -> Iterator[Finding]:
         )
     rare = [label for label, count in ranked if count < RARE]
     if rare and len(rare) < MANY_LABELS * total:
-        few = ", ".join(f"{label} ({counts.labels[label]})" for label in rare[-EXAMPLES:])
+        few = ", ".join(f"{label} ({labels[label]})" for label in rare[-EXAMPLES:])
         yield Finding(
             "rare-labels",
             "note",
@@ -225,13 +226,16 @@ def facts_of(texts: LabelledTexts) -> Iterator[Fact]:
     yield Fact("language", str(texts.languages), texts.languages.main)
     mean = counts.words / counts.total
     yield Fact("words", f"{mean:.1f} on average", round(mean, 2))
-    ranked = counts.labels.most_common()
-    total = counts.labels.total()
+    yield labels_fact(counts.labels)
+
+
+def labels_fact(labels: Counter[str]) -> Fact:
+    ranked, total = labels.most_common(), labels.total()
     named = ", ".join(
         f"{label[:LONGEST_SHOWN]} {100 * count / total:.0f} %"
         for label, count in ranked[:SHOWN_LABELS]
     )
-    yield Fact(
+    return Fact(
         "labels",
         f"{len(ranked):,}: {named}{', …' * (len(ranked) > SHOWN_LABELS)}",
         dict(ranked[:1000]),

@@ -140,7 +140,7 @@ def show(name: str, matrix: "Matrix", words: str) -> None:
 
     from regard.inspect.figures import terminal_matrix
 
-    console = Console(highlight=False)
+    console = Console(emoji=False, highlight=False)
     if words:
         console.print(words, markup=False, soft_wrap=True)
     console.print(f"{name}\n", style="dim", markup=False)

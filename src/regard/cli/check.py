@@ -164,7 +164,7 @@ def show(report: "Report") -> None:
     """The report for people, on standard output; coloured in a terminal."""
     from rich.console import Console
 
-    console = Console(highlight=False, markup=False, soft_wrap=True)
+    console = Console(emoji=False, highlight=False, markup=False, soft_wrap=True)
     console.print(f"{report.kind}: {', '.join(report.files)}", style="bold")
     for fact in report.facts:
         if fact.name != "sampled":

@@ -20,7 +20,7 @@ def talk() -> "Console":
     """The console for everything that is not a result."""
     from rich.console import Console
 
-    return Console(stderr=True, highlight=False, soft_wrap=True)
+    return Console(emoji=False, stderr=True, highlight=False, soft_wrap=True)
 
 
 def say(text: str) -> None:

@@ -256,7 +256,7 @@ def show(facts: Facts, found: list[Check], use: Use) -> None:
     """For people; colours only where there is a terminal."""
     from rich.console import Console
 
-    console = Console(highlight=False, markup=False, soft_wrap=True)
+    console = Console(emoji=False, highlight=False, markup=False, soft_wrap=True)
     console.print(
         f"regard {facts.regard}, torch {facts.torch}, Python {facts.python}, {facts.system}",
         style="bold",

@@ -83,6 +83,8 @@ def heads(
         results(json.dumps(asdict(found), indent=2))
     else:
         shown = terminal_importance(found)
-        Console(highlight=False).print(shown, no_wrap=True, overflow="ignore", crop=False)
+        Console(emoji=False, highlight=False).print(
+            shown, no_wrap=True, overflow="ignore", crop=False
+        )
     if picture is not None:
         save_importance(found, picture)

@@ -58,7 +58,9 @@ def gradients(
         results(json.dumps({name: figures(flow) for name, flow in flows.items()}, indent=2))
     else:
         shown = terminal_curves(curves, *labels)
-        Console(highlight=False).print(shown, no_wrap=True, overflow="ignore", crop=False)
+        Console(emoji=False, highlight=False).print(
+            shown, no_wrap=True, overflow="ignore", crop=False
+        )
     if picture is not None:
         save_curves(curves, *labels, picture)
 
@@ -176,7 +178,7 @@ def positions(
     if as_json:
         results(json.dumps(asdict(found)))
     else:
-        console = Console(highlight=False)
+        console = Console(emoji=False, highlight=False)
         coloured = console.color_system is not None
         explained = "" if coloured else "; darker is larger"
         for title, values in (

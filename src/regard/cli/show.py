@@ -124,7 +124,7 @@ def show_settings(name: str, as_json: bool) -> None:
     table = Table("setting", "default", "what it does", box=None, pad_edge=False)
     for each in found:
         table.add_row(each.shown_name, each.shown_default, each.shown_description)
-    Console(highlight=False, markup=False).print(table)
+    Console(emoji=False, highlight=False, markup=False).print(table)
 
 
 def line(value: Any) -> str:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast, overload
 
 from pydantic import Field
 
+from regard.checks import images as checks
+from regard.checks.report import Report
 from regard.configs.cnn import CnnConfig
 from regard.configs.lite0 import Lite0Config
 from regard.configs.mlp import MlpConfig
@@ -300,6 +302,13 @@ def suggest(data: Section, asked: Mapping[str, Any], preset: str) -> Suggestion:
     return image_sizes.suggest_classifier(facts, len(images.classes), data, asked)
 
 
+def check(data: LabelledImageSection) -> Report:
+    """What is to be seen on the images before they are trained on."""
+    return checks.check_images(
+        [*data.paths("train"), *data.paths("valid")], lambda: image_data.labelled_images(data)
+    )
+
+
 TASK = Task(
     name="image-classification",
     recipe=ImageClassificationRecipe,
@@ -318,5 +327,6 @@ TASK = Task(
     ),
     data_section=data_section,
     suggest=suggest,
+    check=check,
     unit="images",
 )

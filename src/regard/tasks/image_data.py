@@ -189,7 +189,8 @@ def look_at(images: ImageList) -> ImageFacts:
     if not sides:
         raise DataError(f"{images.names[0]}: none of the images can be read")
     signs = all(len(label) == 1 for label in images.classes)
-    return ImageFacts(len(images), int(np.median(sides)), grey=not colours, are_signs=signs)
+    learned = sum(split not in (VALID, TEST) for split in images.splits) or len(images)
+    return ImageFacts(learned, int(np.median(sides)), grey=not colours, are_signs=signs)
 
 
 def full(source: bytes | NDArray[np.uint8], place: str) -> NDArray[np.uint8]:
