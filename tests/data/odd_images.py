@@ -68,7 +68,7 @@ def wide_profile() -> bytes:
     """sRGB with red and blue exchanged, so that it shows whether a profile is used."""
     data = bytearray(profile("sRGB"))
     count = struct.unpack(">I", data[128:132])[0]
-    for at in range(132, 132 + 12 * count, 16):
+    for at in range(132, 132 + 12 * count, 12):
         name = bytes(data[at : at + 4])
         data[at : at + 4] = {b"rXYZ": b"bXYZ", b"bXYZ": b"rXYZ"}.get(name, name)
     return bytes(data).replace(b"s\0R\0G\0B", b"x\0R\0G\0B").replace(b"sRGB built", b"xRGB built")

@@ -141,7 +141,7 @@ def test_a_square_of_the_right_size_is_left_alone() -> None:
     ],
 )
 def test_pixels_that_are_none(pixels: np.ndarray) -> None:
-    with pytest.raises(DataError, match="a.npz:3: not an image"):
+    with pytest.raises(DataError, match=r"a\.npz:3: not an image"):
         fitted(pixels, 4, "crop", 3, "a.npz:3")
 
 
@@ -157,7 +157,7 @@ def test_what_is_no_regular_file_is_refused(tmp_path: Path) -> None:
     large = tmp_path / "large.jpg"
     large.touch()
     os.truncate(large, images.MOST_BYTES + 1)
-    with pytest.raises(DataError, match="50 MB|more than the 50"):
+    with pytest.raises(DataError, match="more than the 50"):
         read(large, 3)
     with pytest.raises(DataError, match="50 MB"):
         decode(bytes(images.MOST_BYTES + 1), "a", 3)
