@@ -111,9 +111,10 @@ def find_images(paths: Sequence[Path], split: str = "") -> ImageList:
     if not paths:
         raise DataError("no images are given; give a folder or a .npz file")
     lists = [_found(path) for path in paths]
-    found = joined(lists)
-    if split:
-        found = joined([found], split)
+    told = [SPLIT_NAMES.get(path.stem.lower(), "") for path in paths]
+    if len(paths) > 1 and TRAIN in told and all(told):  # train.npz and test.npz
+        lists = [joined([each], name) for each, name in zip(lists, told, strict=True)]
+    found = joined(lists, split)
     if not found.names:
         where = ", ".join(map(str, paths))
         raise DataError(
@@ -164,7 +165,7 @@ def _in_folder(root: Path) -> ImageList:
     remarks = _ignored(root, ignored, empty)
     if outside := [str(each) for each in found if divided and len(each.parts) == 1]:
         remarks.append(
-            f"{root}: {_several(outside, 'image')} beside the folders train, valid and test "
+            f"{root}: {several(outside, 'image')} beside the folders train, valid and test "
             f"{'is' if len(outside) == 1 else 'are'} left out"
         )
     return ImageList(
@@ -246,14 +247,15 @@ def _ignored(root: Path, ignored: Counter[str], empty: list[str]) -> list[str]:
             f"{root}: {hidden:,} hidden folder{'s are' if hidden > 1 else ' is'} ignored"
         )
     if empty:
-        remarks.append(f"{root}: {_several(empty, 'folder')} without images")
+        remarks.append(f"{root}: {several(empty, 'folder')} without images")
     return remarks
 
 
-def _several(names: Sequence[str], what: str) -> str:
+def several(names: Sequence[str], what: str) -> str:
     """3 folders (a, b, c)."""
     shown = ", ".join(names[:MOST_SHOWN]) + (", …" if len(names) > MOST_SHOWN else "")
-    return f"{len(names):,} {what}{'' if len(names) == 1 else 's'} ({shown})"
+    plural = "" if len(names) == 1 else "es" if what.endswith("s") else "s"
+    return f"{len(names):,} {what}{plural} ({shown})"
 
 
 def check_classes(images: ImageList) -> list[str]:
@@ -272,10 +274,8 @@ def check_classes(images: ImageList) -> list[str]:
     if without := [
         name for name, label in zip(images.names, images.labels, strict=True) if not label
     ]:
-        remarks.append(f"{_several(without, 'image')} without a label: left out")
+        remarks.append(f"{several(without, 'image')} without a label: left out")
     counts = Counter(images.labels)
     if single := [name for name in images.classes if counts[name] == 1]:
-        remarks.append(
-            f"{_several(single, 'class').replace('classs', 'classes')} of one image only"
-        )
+        remarks.append(f"{several(single, 'class')} of one image only")
     return remarks

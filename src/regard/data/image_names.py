@@ -1,92 +1,98 @@
-"""Finds the images that a table names, and gives them the table's labels."""
+"""Which image a table means by a name.
 
+A name is that of an image, or the end of its path: "a.jpg", "cats/a.jpg" and "photos/cats/a.jpg"
+are all photos/cats/a.jpg. Case, Unicode's form and the ending may differ where only one image can
+be meant; a name that may be one of two is refused, and so is one that leads out of the folder.
+"""
+
+from __future__ import annotations
+
+import os
 import unicodedata
-from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import replace
-from functools import cached_property
-from pathlib import Path, PurePosixPath
+from collections import Counter
+from pathlib import PurePosixPath
 
-from regard.data.image_files import MOST_SHOWN, ImageList
-from regard.data.labelled import read_texts
-from regard.errors import DataError
+from regard.data.image_files import ImageFile, ImageList
+from regard.data.image_formats import OTHER_ENDINGS, READ_ENDINGS
+from regard.errors import DataError, shown
+
+ENDINGS = (*READ_ENDINGS, *OTHER_ENDINGS)
 
 
 class ImageNames:
-    """The images of a list by their names, as tables write them: with or without folders, in
-    another Unicode form, in other letters' case, with or without the file's ending.
-    """
+    """Finds the number of an image by its name."""
 
     def __init__(self, images: ImageList) -> None:
-        self.names = images.names
-        self.exact = {name: number for number, name in enumerate(images.names)}
+        self.images = images
+        times = Counter(images.names)
+        self.exact = {name: at for at, name in enumerate(images.names) if times[name] == 1}
+        self.paths = [
+            tuple(os.path.abspath(entry.path).split(os.sep))
+            if isinstance(entry, ImageFile)
+            else (name,)
+            for name, entry in zip(images.names, images.entries, strict=True)
+        ]
+        self.by_last: dict[str, list[int]] = {}
+        for number, path in enumerate(self.paths):
+            last = plain(path[-1])
+            for key in (last, without_ending(last)):
+                self.by_last.setdefault(key, []).append(number)
 
-    @cached_property
-    def alike(self) -> dict[str, list[int]]:
-        found: dict[str, list[int]] = defaultdict(list)
-        for number, name in enumerate(self.names):
-            path = PurePosixPath(plain(name))
-            for form in {str(path), path.name, str(path.with_suffix("")), path.stem}:
-                found[form].append(number)
-        return found
+    def find(self, name: str, place: str) -> int | None:
+        """The number of the image; None if there is none of that name."""
+        parts = _parts(name, place)
+        clean = "/".join(parts)
+        if clean in self.exact:
+            return self.exact[clean]
+        alike = self.by_last.get(plain(parts[-1]), []) if parts else []
+        exact = [each for each in alike if self.paths[each][-len(parts) :] == parts]
+        for found in (exact, self._ending_with(parts, alike)):
+            if len(found) == 1:
+                return found[0]
+            if found:
+                first, second = (self.images.names[each] for each in found[:2])
+                raise DataError(
+                    f"{place}: {shown(name)} may be {first} or {second}; write the one that is "
+                    "meant with its folder, as it is written there"
+                )
+        return None
 
-    def number(self, name: str, place: str) -> int | None:
-        """The number of the image that a table names at a place; None if there is none."""
-        if name in self.exact:
-            return self.exact[name]
-        path = PurePosixPath(name.replace("\\", "/"))
-        if path.is_absolute() or ".." in path.parts:
-            raise DataError(
-                f"{place}: {name!r} leads out of the folder of images; "
-                "write names that start inside it"
-            )
-        found = self.alike.get(plain(str(path)), [])
-        if len(found) > 1:
-            several = " and ".join(self.names[each] for each in found[:2])
-            raise DataError(
-                f"{place}: {name!r} may be {several}; write the name as the file has it"
-            )
-        return found[0] if found else None
+    def _ending_with(self, parts: tuple[str, ...], alike: list[int]) -> list[int]:
+        """The images of that name apart from case and form."""
+        above = tuple(map(plain, parts[:-1]))
+        depth = len(parts)
+        return [
+            each
+            for each in dict.fromkeys(alike)
+            if tuple(map(plain, self.paths[each][-depth:-1])) == above
+        ]
+
+    def at(self, number: str, place: str) -> int | None:
+        """The image of a number from 0, as tables beside .npz files have it."""
+        text = number.strip()
+        if not (text.isascii() and text.isdecimal()):
+            raise DataError(f"{place}: the index {shown(number)} is no number; count from 0")
+        return int(text) if len(text) < 12 and int(text) < len(self.images) else None
+
+
+def _parts(name: str, place: str) -> tuple[str, ...]:
+    """The parts of a name that stays within the folder."""
+    text = name.strip().replace("\\", "/")
+    if text.startswith(("/", "~")) or text[1:3] == ":/" or "://" in text:
+        raise DataError(
+            f"{place}: {shown(name)} is a whole path; write names within the folder of the images"
+        )
+    parts = PurePosixPath(text).parts
+    if ".." in parts:
+        raise DataError(f"{place}: {shown(name)} leads out of the folder of the images")
+    return parts
 
 
 def plain(name: str) -> str:
-    return unicodedata.normalize("NFC", name).casefold()
+    """A name without regard to case and Unicode's form."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
 
 
-def labelled_by(images: ImageList, table: Path, label: str | int = "") -> ImageList:
-    """The images that a table of names and labels names, with these labels."""
-    names = ImageNames(images)
-    labels: dict[int, tuple[str, str]] = {}
-    missing = []
-    for row in read_texts([table], label):
-        name, found = row.units[0], row.labels[0]
-        number = names.number(name, row.place)
-        if number is None:
-            missing.append(f"{name} ({row.place})")
-        elif labels.get(number, (found,))[0] != found:
-            raise DataError(
-                f"{row.place}: {name!r} is {found!r} here and {labels[number][0]!r} in "
-                f"{labels[number][1]}; give an image one label"
-            )
-        else:
-            labels[number] = found, row.place
-    if not labels:
-        raise DataError(
-            f"{table}: names none of the {len(images):,} images ({missing[0] if missing else ''}); "
-            "write file names that start inside the folder of images"
-        )
-    remarks = [*images.remarks]
-    if missing:
-        remarks.append(f"{table}: {named(missing)} without an image")
-    if unlabelled := [name for number, name in enumerate(images.names) if number not in labels]:
-        remarks.append(f"{table}: {named(unlabelled)} of the folder without a label, left out")
-    kept = sorted(labels)
-    given = [labels[number][0] for number in kept]
-    return replace(images.subset(kept), labels=given, remarks=remarks)
-
-
-def named(names: Iterable[str]) -> str:
-    """3 names (a, b, c)"""
-    found = list(names)
-    shown = ", ".join(found[:MOST_SHOWN]) + ", …" * (len(found) > MOST_SHOWN)
-    return f"{len(found):,} name{'s' * (len(found) > 1)} ({shown})"
+def without_ending(name: str) -> str:
+    """A name without the ending of an image."""
+    return next((name[: -len(end)] for end in ENDINGS if name.lower().endswith(end)), name)
