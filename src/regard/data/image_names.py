@@ -79,13 +79,17 @@ def _parts(name: str, place: str) -> tuple[str, ...]:
     """The parts of a name that stays within the folder."""
     text = name.strip().replace("\\", "/")
     if text.startswith(("/", "~")) or text[1:3] == ":/" or "://" in text:
-        raise DataError(
-            f"{place}: {shown(name)} is a whole path; write names within the folder of the images"
-        )
+        raise _outside(name, place)
     parts = PurePosixPath(text).parts
     if ".." in parts:
-        raise DataError(f"{place}: {shown(name)} leads out of the folder of the images")
+        raise _outside(name, place)
     return parts
+
+
+def _outside(name: str, place: str) -> DataError:
+    return DataError(
+        f"{place}: {shown(name)} leads out of the folder of images; write names within it"
+    )
 
 
 def plain(name: str) -> str:

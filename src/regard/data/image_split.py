@@ -15,14 +15,13 @@ import numpy.typing as npt
 from regard.data.corpus import held_out
 from regard.data.image_cache import ImageCache
 from regard.data.image_files import SPLITS, TEST, TRAIN, VALID, ImageList, several
-from regard.errors import DataError
 
 Numbers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class ImageSplit:
-    """Numbers of images."""
+    """Numbers of images; `train` or `valid` is empty if there are too few images."""
 
     train: Numbers = field(repr=False)
     valid: Numbers = field(repr=False)
@@ -35,10 +34,11 @@ def divided(
     cache: ImageCache,
     seed: int,
     share: float,
+    most: int,
     usable: Sequence[bool] | None = None,
 ) -> ImageSplit:
     """Divide the images that can be read and are of use: with a label if there are labels, and
-    those that `usable` says.
+    those that `usable` says. `share` of them are held out, but `most` at most.
     """
     good = cache.readable.copy()
     if images.labels:
@@ -52,27 +52,23 @@ def divided(
         left = [images.names[each] for each, name in side.items() if name in others]
         remarks.append(f"{several(left, 'image')} of the split {' and '.join(others)}: left out")
     if VALID not in side.values():
-        _hold_out(side, images, cache, seed, share)
+        training = [each for each, name in side.items() if name == TRAIN]
+        share = min(share, most / max(1, len(training)))
+        for each in _held_out(training, images, cache, seed, share):
+            side[each] = VALID
     _without_copies(side, images, cache, remarks)
     found = {
         name: np.array([each for each in numbers if side[each] == name], np.int64)
         for name in SPLITS
     }
-    for name in (TRAIN, VALID):
-        if not len(found[name]):
-            raise DataError(
-                f"{images.names[0]}: no image is left for {name} of {len(numbers):,} that can be "
-                "used; give more images"
-            )
-    _check_classes(found, images)
+    remarks += _new_classes(found, images)
     return ImageSplit(found[TRAIN], found[VALID], found[TEST], remarks)
 
 
-def _hold_out(
-    side: dict[int, str], images: ImageList, cache: ImageCache, seed: int, share: float
-) -> None:
-    """Hold a share of the training images out, but never all of a class, and at least one."""
-    training = [each for each, name in side.items() if name == TRAIN]
+def _held_out(
+    training: list[int], images: ImageList, cache: ImageCache, seed: int, share: float
+) -> set[int]:
+    """A share of the training images, but never all of a class, and one at least."""
     chosen = {each for each in training if held_out(str(cache.digests[each]), seed, share)}
     if not chosen and len(training) > 1:
         first = min(cache.digests[training])
@@ -80,8 +76,7 @@ def _hold_out(
     if images.labels:
         kept = {images.labels[each] for each in training if each not in chosen}
         chosen = {each for each in chosen if images.labels[each] in kept}
-    for each in chosen:
-        side[each] = VALID
+    return chosen
 
 
 def _without_copies(
@@ -107,15 +102,14 @@ def _without_copies(
         remarks.append(f"{several(torn, 'image')} with two labels: the same file is in two classes")
 
 
-def _check_classes(found: dict[str, Numbers], images: ImageList) -> None:
-    """Refuse classes that are held out, but not in training."""
+def _new_classes(found: dict[str, Numbers], images: ImageList) -> list[str]:
+    """Classes that are held out, but not in training."""
     if not images.labels:
-        return
+        return []
     known = {images.labels[each] for each in found[TRAIN]}
-    for name in (VALID, TEST):
-        for each in found[name]:
-            if images.labels[each] not in known:
-                raise DataError(
-                    f"{images.names[each]}: the class {images.labels[each]!r} is in no image to "
-                    f"train on; the classes are {', '.join(sorted(known)[:10])}"
-                )
+    new: dict[str, str] = {}
+    for each in (*found[VALID], *found[TEST]):
+        if images.labels[each] not in known:
+            new.setdefault(images.labels[each], images.names[each])
+    shown = [f"{label}, as {name}" for label, name in sorted(new.items())]
+    return [f"{several(shown, 'class')} held out only, so never learned"] if new else []

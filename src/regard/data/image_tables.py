@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -56,8 +56,8 @@ class Wanted:
 
 
 def labelled(images: ImageList, table: Path, label: str | int = "") -> ImageList:
-    """The images with the labels of a table, and its splits if it has any; an image that it does
-    not name has the label "". `label` names or numbers the column.
+    """The images that a table names, with its labels, and its splits if it has any. `label` names
+    or numbers the column.
     """
     labels, splits = [""] * len(images), [""] * len(images)
     places: dict[int, str] = {}
@@ -73,15 +73,22 @@ def labelled(images: ImageList, table: Path, label: str | int = "") -> ImageList
         if row.image in places and (labels[row.image], splits[row.image]) != (told, row.split):
             raise DataError(
                 f"{row.place}: {images.names[row.image]} is {shown(told)} here and "
-                f"{shown(labels[row.image])} in {places[row.image]}; give it one label and split"
+                f"{shown(labels[row.image])} in {places[row.image]}; give an image one label"
             )
         labels[row.image], splits[row.image], places[row.image] = told, row.split, row.place
     check_found(table, images, len(places), missing)
     remarks = [*images.remarks]
     if missing:
-        remarks.append(f"{table}: no such {several(missing, 'image')}")
-    known = splits if any(splits) else images.splits
-    return ImageList(images.names, images.entries, labels, known, remarks)
+        remarks.append(f"{table}: {several(missing, 'name')} without an image")
+    if left := [name for at, name in enumerate(images.names) if at not in places]:
+        remarks.append(f"{table}: {several(left, 'image')} without a label: left out")
+    kept, known = sorted(places), splits if any(splits) else images.splits
+    return replace(
+        images.subset(kept),
+        labels=[labels[each] for each in kept],
+        splits=[known[each] for each in kept] if known else [],
+        remarks=remarks,
+    )
 
 
 def check_found(table: Path, images: ImageList, found: int, missing: Sequence[str]) -> None:

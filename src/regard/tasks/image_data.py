@@ -21,7 +21,8 @@ from regard.data.image_files import (
     find_images,
     joined,
 )
-from regard.data.image_names import labelled_by
+from regard.data.image_split import divided
+from regard.data.image_tables import labelled
 from regard.data.images import decode
 from regard.errors import DataError
 from regard.files import write_file
@@ -33,7 +34,6 @@ from regard.tasks.image_sections import (
     LabelledImageSection,
 )
 from regard.tasks.image_sizes import ImageFacts
-from regard.tasks.image_split import Split
 from regard.tasks.task import Sizes
 from regard.training.events import Event, Note, Phase
 from regard.training.progress import reported
@@ -60,11 +60,11 @@ def labelled_images(data: LabelledImageSection) -> ImageList:
     """All images that a recipe names, with their labels; those of `valid` are of that split."""
     found = find_images(data.paths("train"))
     if table := data.labels_path():
-        found = labelled_by(found, table)
+        found = labelled(found, table)
     if data.valid:
         valid = find_images(data.paths("valid"), split=VALID)
         if table and not valid.labels:
-            valid = labelled_by(valid, table)
+            valid = labelled(valid, table)
         kept = [i for i in range(len(found)) if not found.splits or found.splits[i] != VALID]
         found = joined([found.subset(kept), valid])
     return replace(found, remarks=[*found.remarks, *check_classes(found)])
@@ -75,7 +75,7 @@ def test_images(files: Sequence[Path], data: LabelledImageSection) -> ImageList:
     found = find_images(files)
     table = data.labels_path()
     if not found.labels and table and table.exists():
-        found = labelled_by(found, table)
+        found = labelled(found, table)
     if TEST in found.splits:
         found = found.subset([i for i, split in enumerate(found.splits) if split == TEST])
     kept = [i for i, label in enumerate(found.labels) if label]
@@ -148,15 +148,17 @@ def prepared(
     images = labelled_images(data)
     yield from map(Note, images.remarks)
     cache = yield from decoded(images, folder / "images", data)
-    split = Split.of(images, cache, data, seed)
-    yield from (Note(each, warning=True) for each in split.remarks())
+    split = divided(images, cache, seed, data.held_out_share, data.held_out_images)
+    if not len(split.train) or not len(split.valid):
+        raise data.too_few([str(each) for each in cache.digests[cache.readable]], "images")
+    yield from (Note(each, warning=True) for each in split.remarks)
     from regard.tasks.labels import save_labels
 
     save_labels(run, images.classes)
     numbers = {name: number for number, name in enumerate(images.classes)}
     for name, rows in (("valid", split.valid), ("train", split.train)):
         part = {
-            "rows": rows,
+            "rows": rows.tolist(),
             "labels": [numbers[images.labels[row]] for row in rows],
             "names": [images.names[row] for row in rows],
         }
