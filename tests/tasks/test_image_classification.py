@@ -274,3 +274,13 @@ def test_flags_that_do_not_go_together(photos: Path) -> None:
         with pytest.raises(SystemExit) as stopped:
             main(["train", *flags])
         assert stopped.value.code == 2
+
+
+def test_commands_for_other_runs_say_what_this_one_is_for(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for words in (["serve"], ["translate", "x"], ["generate", "x"], ["plan"], ["heads"]):
+        with pytest.raises(SystemExit) as stopped:
+            main([words[0], str(run), *words[1:]])
+        assert stopped.value.code == 1
+        assert "image-classification" in capsys.readouterr().err

@@ -3,12 +3,15 @@
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from regard.cli.options import AT_LEAST_1, Device, Engine, Int8, Port
+
+if TYPE_CHECKING:
+    from regard.run import Run
 
 Count = Annotated[int, AT_LEAST_1]
 
@@ -99,7 +102,7 @@ def serve(
     if suggestions is not None:
         check_room_for(suggestions)
     for run in runs:
-        open_run(Path(folder_of(run)))
+        check_served(open_run(Path(folder_of(run))))
     from regard.serve.http.limits import Limits
     from regard.serve.server import Settings
     from regard.serve.server import serve as run_server
@@ -129,6 +132,19 @@ def serve(
         ),
     )
     run_server(settings, say)
+
+
+def check_served(run: "Run") -> None:
+    from regard import tasks
+    from regard.errors import RunError
+    from regard.run import commands_for
+
+    if not tasks.entry(run.task_name()).serves:
+        ways = " or ".join(f"`{each}`" for each in commands_for(run.recipe(), run.folder))
+        raise RunError(
+            f"{run.folder}: a run of task {run.task_name()}, which the server cannot answer with; "
+            f"use {ways}"
+        )
 
 
 def folder_of(run: str) -> str:
