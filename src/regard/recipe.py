@@ -17,6 +17,7 @@ from pydantic import (
     ConfigDict,
     Field,
     ValidationError,
+    ValidationInfo,
     field_validator,
     model_validator,
 )
@@ -24,7 +25,7 @@ from pydantic import (
 from regard import tasks
 from regard.errors import RecipeError
 from regard.recipe_errors import certain, explain
-from regard.recipe_format import read_values, without_other_tasks
+from regard.recipe_format import read_values, with_pretrained, without_other_tasks
 
 Share = Annotated[float, Field(ge=0, lt=1)]
 
@@ -171,6 +172,10 @@ class Recipe(Section):
 
     # The models that the task can use, by `kind`; the first is the default.
     models: ClassVar[Mapping[str, type[BaseModel]]] = MappingProxyType({})
+    # The same for a section [encoder], where a task has one beside its model.
+    encoders: ClassVar[Mapping[str, type[BaseModel]]] = MappingProxyType({})
+    # Encoders that `train.from_run` may name instead of a run, and the section that they are of.
+    pretrained: ClassVar[Mapping[str, str]] = MappingProxyType({})
     # The scores that `train.metric` may name.
     metrics: ClassVar[tuple[str, ...]] = ("loss",)
 
@@ -208,11 +213,22 @@ class Recipe(Section):
     def __str__(self) -> str:
         return to_toml(self)
 
-    @field_validator("model", mode="before")
     @classmethod
-    def of_a_known_kind(cls, model: Any) -> Any:
-        """The settings of the model, checked by the schema of its kind."""
-        kinds = cls.models
+    def kinds(cls, section: str) -> Mapping[str, type[BaseModel]]:
+        """The schemas of a section by `kind`; none for a section that has no kinds."""
+        return {"model": cls.models, "encoder": cls.encoders}.get(section, {})
+
+    @model_validator(mode="before")
+    @classmethod
+    def starts_from_an_encoder(cls, values: Any) -> Any:
+        """`train.from_run = "lite0"` is short for the kind of a section."""
+        return with_pretrained(values, cls.pretrained) if isinstance(values, Mapping) else values
+
+    @field_validator("model", "encoder", mode="before", check_fields=False)
+    @classmethod
+    def of_a_known_kind(cls, model: Any, info: ValidationInfo) -> Any:
+        """The settings of the model or encoder, checked by the schema of its kind."""
+        kinds = cls.kinds(info.field_name or "")
         if not kinds:
             return model
         values = model.model_dump() if isinstance(model, BaseModel) else model

@@ -141,7 +141,7 @@ def section_of(location: tuple[int | str, ...], schema: Any) -> bool:
 
 
 def has_keys(schema: Any, name: int | str) -> bool:
-    if name == "model" and getattr(schema, "models", None):
+    if hasattr(schema, "kinds") and schema.kinds(str(name)):
         return True
     field = schema.model_fields.get(name)
     return field is None or hasattr(field.annotation, "model_fields")
@@ -164,10 +164,10 @@ def suggestion(location: tuple[int | str, ...], values: Mapping[str, Any], schem
     section = section_at(sections, values, schema)
     if typo := nearest(sections, wrong, section, likeness=0.8):
         return typo
-    if sections == ["model"]:
-        for kind, model in schema.models.items():
+    if len(sections) == 1:
+        for kind, model in schema.kinds(sections[0]).items():
             if wrong in model.model_fields:
-                return f'; it is for model.kind = "{kind}"'
+                return f'; it is for {sections[0]}.kind = "{kind}"'
     if others := other_tasks(sections, wrong):
         name = ".".join([*sections, wrong])
         listed = " and ".join([", ".join(others[:-1]), others[-1]] if others[1:] else others)
@@ -206,8 +206,8 @@ def places(sections: list[str], schema: "type[Recipe]") -> list[type[BaseModel]]
     match sections:
         case []:
             return [schema]
-        case ["model"] if schema.models:
-            return list(schema.models.values())
+        case [name] if kinds := schema.kinds(name):
+            return list(kinds.values())
     field = schema.model_fields.get(sections[0])
     part = field.annotation if field is not None else None
     return [part] if isinstance(part, type) and issubclass(part, BaseModel) else []
@@ -218,7 +218,6 @@ def section_at(sections: list[str], values: Mapping[str, Any], schema: Any) -> t
     match sections:
         case []:
             return schema  # type: ignore[no-any-return]
-        case ["model"] if schema.models:
-            kinds = schema.models
-            return kinds[values.get("model", {}).get("kind", next(iter(kinds)))]  # type: ignore[no-any-return]
+        case [name] if kinds := schema.kinds(name):
+            return kinds[values.get(name, {}).get("kind", next(iter(kinds)))]  # type: ignore[no-any-return]
     return schema.model_fields[sections[0]].annotation  # type: ignore[no-any-return]

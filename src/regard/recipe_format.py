@@ -81,3 +81,25 @@ def names_of(section: "type[BaseModel]") -> set[str]:
         choices = getattr(field.validation_alias, "choices", ())
         known.update(each for each in choices if isinstance(each, str))
     return known
+
+
+def with_pretrained(values: Mapping[str, Any], pretrained: Mapping[str, str]) -> dict[str, Any]:
+    """The values with a pretrained encoder that `train.from_run` names as the kind of its section;
+    `pretrained` has the section of each.
+    """
+    result, train = dict(values), values.get("train")
+    train = train if isinstance(train, Mapping) else {}
+    name = train.get("from_run")
+    section = pretrained.get(str(name))
+    if section is None:
+        return result
+    own = result.get(section) or {}
+    inner = own if isinstance(own, Mapping) else own.model_dump()
+    if inner.get("kind", name) != name:
+        raise RecipeError(
+            f"train.from_run = '{name}' is an encoder, and {section}.kind = '{inner['kind']}' "
+            "another; leave one of them out"
+        )
+    result["train"] = {**train, "from_run": ""}
+    result[section] = {**inner, "kind": name}
+    return result

@@ -21,7 +21,7 @@ class Setting:
     required: bool
     choices: tuple[Any, ...]  # where only some values are allowed
     description: str
-    kind: str = ""  # the model.kind that has the setting, where a task has several
+    kind: str = ""  # of the section that has the setting, where a task has several
 
     @property
     def shown_name(self) -> str:
@@ -43,10 +43,9 @@ def settings_of(schema: type[Recipe]) -> list[Setting]:
     """The recipe's own settings, then those of each section, in the order of a written recipe."""
     own, inner = [], []
     for name, field in schema.model_fields.items():
-        if name == "model" and schema.models:
-            several = len(schema.models) > 1
-            for kind, config in schema.models.items():
-                inner += list(section_settings("model", config, kind if several else ""))
+        if kinds := schema.kinds(name):
+            for kind, config in kinds.items():
+                inner += list(section_settings(name, config, kind if len(kinds) > 1 else ""))
         elif isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
             inner += list(section_settings(name, field.annotation))
         else:

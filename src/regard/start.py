@@ -7,7 +7,15 @@ from typing import Any
 
 from regard import tasks
 from regard.errors import RunError, UsageError
-from regard.recipe import Recipe, check_settings, override, parse, parse_section, read
+from regard.recipe import (
+    Recipe,
+    check_settings,
+    override,
+    parse,
+    parse_section,
+    read,
+)
+from regard.recipe_format import with_pretrained
 from regard.reporter import SILENT, Reporter
 from regard.run import Run
 from regard.tasks.sections import FilesSection
@@ -121,9 +129,11 @@ def section_of(entry: tasks.Entry, flags: DataFlags) -> tuple[dict[str, Any], st
 
 def check(task: str, data: dict[str, Any], out: Path, options: DataOptions) -> None:
     """Refuse what is wrong before the data is read, which may take long."""
+    schema = tasks.get(task).recipe
     asked = override({"task": task, "data": data}, options.settings)
     check_settings(asked, "command line")
-    section = parse_section(tasks.get(task).recipe, "data", asked["data"], "command line")
+    asked = with_pretrained(asked, schema.pretrained)
+    section = parse_section(schema, "data", asked["data"], "command line")
     if isinstance(section, FilesSection):  # data of a task of one's own may be something else
         section.check_files()
     if from_run := asked.get("train", {}).get("from_run"):
@@ -156,9 +166,11 @@ def suggested(
     task = tasks.get(name)
     # What is asked for may change how the data is read, and which sizes fit.
     asked = override({"data": data, "model": {}, "train": {}}, settings)
+    asked = with_pretrained(asked, task.recipe.pretrained)
     if from_run := asked["train"].get("from_run"):
         found = suggest_from(task, from_run, asked["data"])
     else:
-        found = task.suggest(asked["data"], asked["model"], preset or "standard")
+        model = asked["model"] | ({"encoder": asked["encoder"]} if "encoder" in asked else {})
+        found = task.suggest(asked["data"], model, preset or "standard")
     recipe = parse(override({"task": name, **found.values}, settings), "command line")
     return recipe, still_true(found.reasons, override({}, settings))

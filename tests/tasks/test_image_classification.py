@@ -1,5 +1,7 @@
 """Image classification from folders of images to labels."""
 
+import json
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,8 @@ from PIL import Image
 
 import regard
 from regard.cli import main
-from regard.errors import DataError, RequestError
+from regard.errors import DataError, RecipeError, RequestError
+from regard.models import lite0_weights
 from regard.run import Run
 from regard.training.events import Note
 from regard.training.run import training_run
@@ -235,8 +238,6 @@ def test_splits_in_folders_are_kept(tmp_path: Path) -> None:
     draw_all(tmp_path / "photos" / "test", each=2, first=200)
     settings = {**TINY, "train.steps": 2}
     done = regard.train(images=tmp_path / "photos", out=tmp_path / "run", settings=settings)
-    import json
-
     parts = {
         name: json.loads((done.training / "data" / f"{name}.json").read_bytes())["names"]
         for name in ("train", "valid")
@@ -284,3 +285,64 @@ def test_commands_for_other_runs_say_what_this_one_is_for(
             main([words[0], str(run), *words[1:]])
         assert stopped.value.code == 1
         assert "image-classification" in capsys.readouterr().err
+
+
+LITE0: dict[str, Any] = {
+    name: value for name, value in TINY.items() if not name.startswith(("model", "data"))
+} | {"model.input_size": 32, "train.steps": 6, "train.eval_every": 3, "train.save_every": 3}
+
+
+def test_a_pretrained_encoder_sees_each_image_once(photos: Path, tmp_path: Path) -> None:
+    pytest.importorskip(lite0_weights.PACKAGE, reason="needs the extra images")
+    done = regard.train(
+        images=photos / "photos", from_run="lite0", out=tmp_path / "run", settings=LITE0
+    )
+    recipe = done.recipe()
+    assert (recipe.model.kind, recipe.train.from_run) == ("lite0", "")
+    assert recipe.augmentation.flip
+    data = done.training / "data"
+    sizes = {
+        name: len(json.loads((data / f"{name}.json").read_bytes())["rows"])
+        for name in ("train", "valid")
+    }
+    files = {name: data / f"{name}.features" for name in sizes}
+    assert files["train"].stat().st_size == 2 * 2 * 1280 * sizes["train"]
+    assert files["valid"].stat().st_size == 2 * 1280 * sizes["valid"]
+    found = done.load().classify(sorted((photos / "test").rglob("*.png")))
+    assert len({each.label for each in found}) > 1
+
+
+def test_a_stop_while_images_are_encoded_changes_nothing(photos: Path, tmp_path: Path) -> None:
+    pytest.importorskip(lite0_weights.PACKAGE, reason="needs the extra images")
+    images = {"images": photos / "photos", "from_run": "lite0", "settings": LITE0}
+    whole = regard.train(out=tmp_path / "whole", **images)
+    events = training_run(whole.recipe(), tmp_path / "stopped")
+    for event in events:
+        if getattr(event, "step", 0) == 4:
+            break
+    events.close()  # type: ignore[attr-defined]
+    stopped = Run(tmp_path / "stopped")
+    path = stopped.training / "data" / "train.features"
+    path.write_bytes(path.read_bytes()[: 70 * 2 * 2 * 1280 + 5])
+    deque(training_run(whole.recipe(), tmp_path / "stopped"), maxlen=0)
+    assert path.read_bytes() == (whole.training / "data" / "train.features").read_bytes()
+    assert stopped.model_path.read_bytes() == whole.model_path.read_bytes()
+
+
+def test_an_encoder_that_is_not_installed_is_named_before_images_are_read(
+    photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lite0_weights, "PACKAGE", "a_package_that_nobody_has")
+    with pytest.raises(RequestError, match=r"regard\[images\]"):
+        regard.train(images=photos / "photos", from_run="lite0", out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_two_encoders_are_one_too_many(photos: Path, tmp_path: Path) -> None:
+    with pytest.raises(RecipeError, match="leave one of them out"):
+        regard.train(
+            images=photos / "photos",
+            from_run="lite0",
+            out=tmp_path / "run",
+            settings={"model.kind": "cnn"},
+        )

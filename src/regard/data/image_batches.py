@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from regard.data.batches import Indices
+from regard.data.image_features import ImageFeatures
 
 
 class ImageBatch(NamedTuple):
@@ -50,3 +51,22 @@ class LabelledImages:
         if self.change is not None:
             images, labels = self.change(images, labels)
         return ImageBatch(images, labels)
+
+
+@dataclass(frozen=True)
+class LabelledFeatures:
+    """What a frozen encoder has made of images, and their labels."""
+
+    features: ImageFeatures
+    labels: Indices
+    names: Sequence[str]  # their files
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def images(self, rows: Indices) -> Tensor:
+        """[B, d]"""
+        return self.features.plain(rows)
+
+    def batch(self, rows: Indices) -> ImageBatch:
+        return ImageBatch(self.features.drawn(rows), torch.from_numpy(self.labels[rows]))

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from regard.data.batches import Indices
-from regard.data.image_batches import LabelledImages
+from regard.data.image_batches import LabelledFeatures, LabelledImages
 from regard.evaluate.labels import (
     accuracy,
     calibration_error,
@@ -27,7 +27,7 @@ IMAGES_AT_ONCE = 256
 class HeldOutImages:
     """A validation set of labelled images."""
 
-    examples: LabelledImages
+    examples: LabelledImages | LabelledFeatures
     labels: Sequence[str]
 
     def findings(self, model: Any) -> Findings:

@@ -15,6 +15,11 @@ class Encoded(NamedTuple):
     grid: Tensor  # [B, rows * columns, d], row by row
     whole: Tensor  # [B, d]
 
+    @classmethod
+    def of_grid(cls, grid: Tensor) -> "Encoded":
+        """Where the vector of the whole image is the mean of the grid."""
+        return cls(grid, grid.mean(1))
+
 
 class Standardise(nn.Module):
     """Pixels as numbers from 0 to 255 → numbers with mean 0 and variance 1 in each channel of the

@@ -26,9 +26,9 @@ class ImageLabeller(nn.Module):
 
     def features(self, images: Tensor) -> Tensor:
         """[B, C, H, W] → [B, d]: what the encoder makes of the whole image. `output` turns it into
-        logits, after dropout.
+        logits, after dropout. What a frozen encoder has made of images stays as it is.
         """
-        return self.encoder(images).whole  # type: ignore[no-any-return]
+        return images if images.ndim == 2 else self.encoder(images).whole
 
     def forward(self, images: Tensor) -> Tensor:
         """Logits [B, L]"""

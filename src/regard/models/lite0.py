@@ -65,8 +65,7 @@ class Lite0(nn.Module):
             x = F.relu6(self.stem(x))
             for block in self.blocks:
                 x = block(x)
-            grid = as_grid(F.relu6(self.head(x)))
-            return Encoded(grid, grid.mean(1))
+            return Encoded.of_grid(as_grid(F.relu6(self.head(x))))
 
     def scaled(self, images: Tensor) -> Tensor:
         """[B, C, H, W] → [B, 3, input_size, input_size], in colour"""

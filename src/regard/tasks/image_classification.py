@@ -17,7 +17,7 @@ from regard.configs.vit import VitConfig
 from regard.evaluate.metrics import ACCURACY, CALIBRATION_ERROR, MACRO_F1, TEMPERATURE
 from regard.recipe import Recipe, parse_section
 from regard.run import Run
-from regard.tasks import image_data, image_sizes
+from regard.tasks import image_data, image_features, image_sizes
 from regard.tasks.classification import Classification
 from regard.tasks.image_inputs import ImageReader, several
 from regard.tasks.image_sections import (
@@ -59,6 +59,7 @@ class ImageClassificationRecipe(Recipe):
         "mlp": MlpConfig,
         "lite0": Lite0Config,
     }
+    pretrained: ClassVar = dict.fromkeys(image_features.PRETRAINED, "model")
     metrics = ("loss", "accuracy", "macro_f1")
 
     task: Literal["image-classification"] = Field(
@@ -195,10 +196,15 @@ def setup(run: Run, recipe: ImageClassificationRecipe) -> "Generator[Event, None
     from regard.evaluate.images import HeldOutImages
     from regard.training.setup import TrainingSetup
 
+    image_features.check_weights(recipe.model)
     images = yield from image_data.prepared(run, recipe.data, recipe.seed)
-    labels = run.labels()
-    train = images.labelled("train", image_data.changes(recipe.augmentation, len(labels)))
-    valid = images.labelled("valid")
+    labels, changes = run.labels(), recipe.augmentation
+    train: Any = images.labelled("train", image_data.changes(changes, len(labels)))
+    valid: Any = images.labelled("valid")
+    if image_features.once(recipe.model, changes):
+        encoder = cast("Lite0Config", recipe.model)
+        train = yield from image_features.labelled(run, encoder, train, "train", changes.flip)
+        valid = yield from image_features.labelled(run, encoder, valid, "valid")
     counts = torch.from_numpy(train.labels).bincount(minlength=len(labels))
     weights = (
         len(train) / (len(labels) * counts.clamp(min=1)) if recipe.train.class_weights else None

@@ -22,27 +22,31 @@ class ImageFacts:
     are_signs: bool = False
 
 
-def image_size(side: int) -> int:
+def image_size(side: int, kind: str) -> int:
     """The side of the square that a model sees: small images as they are, a multiple of 4; large
-    ones at a size that a processor can learn from.
+    ones at a size that a processor can learn from, or that a pretrained encoder takes.
     """
-    return max(8, side // 4 * 4) if side <= 64 else 64
+    return max(8, min(side // 4 * 4, 128 if kind == "lite0" else 64))
 
 
-def augmentation(facts: ImageFacts, size: int) -> tuple[Section, str]:
+def augmentation(facts: ImageFacts, size: int, kind: str) -> tuple[Section, Reason]:
+    about = ("augmentation.shift", "augmentation.flip")
+    mirrored = not facts.are_signs
+    if kind == "lite0":
+        words = "each image is encoded once" + ", and mirrored once" * mirrored
+        return {"shift": 0, "flip": mirrored}, Reason(words, about)
     shift = max(1, size // 8)
-    words = f"moved by up to {shift} pixels"
-    if not facts.are_signs:
-        words += " and mirrored"
-    return {"shift": shift, "flip": not facts.are_signs}, words
+    words = f"moved by up to {shift} pixels" + " and mirrored" * mirrored
+    words += " at random, so that it never sees the same image twice"
+    return {"shift": shift, "flip": mirrored}, Reason(words, about)
 
 
 def suggest_classifier(
     facts: ImageFacts, labels: int, data: Section, asked: Mapping[str, Any]
 ) -> Suggestion:
-    size = data.get("image_size") or image_size(facts.side)
-    changes, changed = augmentation(facts, size)
     kind = asked.get("kind", "cnn")
+    size = data.get("image_size") or image_size(facts.side, kind)
+    changes, changed = augmentation(facts, size, kind)
     model, train, passes, shape = MODELS.get(kind, cnn)(facts, size)
     batch = 128 if facts.count >= 2000 else 32
     steps = max(200, min(round(passes * facts.count / batch), 100_000))
@@ -68,10 +72,7 @@ def suggest_classifier(
             ("data.image_size", "data.channels"),
         ),
         shape,
-        Reason(
-            f"{changed} at random, so that it never sees the same image twice",
-            ("augmentation.shift", "augmentation.flip"),
-        ),
+        changed,
         Reason(
             f"{steps:,} updates of {batch} images, {passes} passes at most: fewer when validation "
             "stops getting better",

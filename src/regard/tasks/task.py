@@ -287,7 +287,8 @@ class Task:
     after_training: "Callable[[Run, Any, nn.Module, HeldOut], list[str]] | None" = None
     measures: str = "the model"  # what that measures, in words
     # From the command line to a [data] section and a name for the run, where these are more than
-    # the files and the name of the task; then to whole recipes.
+    # the files and the name of the task; then to whole recipes. What is asked of the model comes
+    # with it, and what is asked of an encoder of its own in `encoder`.
     data_section: Callable[[DataFlags], tuple[Section, str]] | None = None
     suggest: Callable[[Section, Mapping[str, Any], str], Suggestion] = no_suggestion
     # Looks at the data of a [data] section; None where there is nothing to look at.
