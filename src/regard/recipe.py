@@ -5,7 +5,6 @@ do nothing for the task is an error. Nothing here loads PyTorch.
 """
 
 import reprlib
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -25,6 +24,7 @@ from pydantic import (
 from regard import tasks
 from regard.errors import RecipeError
 from regard.recipe_errors import certain, explain
+from regard.recipe_format import override as override
 from regard.recipe_format import read_values, with_pretrained, without_other_tasks
 
 Share = Annotated[float, Field(ge=0, lt=1)]
@@ -352,30 +352,6 @@ def read(path: Path | str, settings: Iterable[str] = ()) -> Recipe:
     # Settings from the command line are never dropped: they have an effect or are refused.
     values = override(without_other_tasks(values, schema), settings)
     return validated(schema, values, str(path))
-
-
-def override(values: Mapping[str, Any], settings: Iterable[str]) -> dict[str, Any]:
-    """`train.steps=2000` → {"train": {"steps": 2000}}; values are TOML, bare words are strings."""
-    result: dict[str, Any] = {
-        key: dict(value) if isinstance(value, Mapping) else value for key, value in values.items()
-    }
-    for setting in settings:
-        name, equals, text = setting.partition("=")
-        *sections, key = name.strip().split(".")
-        if not equals or not all((*sections, key)) or len(sections) > 1:
-            raise RecipeError(f"--set {setting}: not a setting; write it like train.steps=2000")
-        inner = result.setdefault(sections[0], {}) if sections else result
-        if not isinstance(inner, dict):
-            raise RecipeError(f"--set {setting}: {sections[0]} is not a section of the recipe")
-        inner[key] = toml_value(text.strip())
-    return result
-
-
-def toml_value(text: str) -> Any:
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text
 
 
 def to_toml(recipe: Recipe) -> str:

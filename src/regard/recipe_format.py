@@ -1,7 +1,7 @@
 """The plain values of recipe files, also of those that earlier versions wrote."""
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -103,3 +103,27 @@ def with_pretrained(values: Mapping[str, Any], pretrained: Mapping[str, str]) ->
     result["train"] = {**train, "from_run": ""}
     result[section] = {**inner, "kind": name}
     return result
+
+
+def override(values: Mapping[str, Any], settings: Iterable[str]) -> dict[str, Any]:
+    """`train.steps=2000` → {"train": {"steps": 2000}}; values are TOML, bare words are strings."""
+    result: dict[str, Any] = {
+        key: dict(value) if isinstance(value, Mapping) else value for key, value in values.items()
+    }
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        *sections, key = name.strip().split(".")
+        if not equals or not all((*sections, key)) or len(sections) > 1:
+            raise RecipeError(f"--set {setting}: not a setting; write it like train.steps=2000")
+        inner = result.setdefault(sections[0], {}) if sections else result
+        if not isinstance(inner, dict):
+            raise RecipeError(f"--set {setting}: {sections[0]} is not a section of the recipe")
+        inner[key] = toml_value(text.strip())
+    return result
+
+
+def toml_value(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
