@@ -46,6 +46,7 @@ class Made:
     how: str = "lines"
     share: tuple[float, float] = (0.0, 1.0)
     sha256: str = ""
+    names: tuple[str, ...] = ()  # of labels that the publisher has numbered
 
 
 @dataclass(frozen=True)
@@ -75,11 +76,11 @@ def _read(path: Path) -> dict[str, DataSet]:
 
 
 def _parsed(name: str, values: Mapping[str, Any]) -> DataSet:
-    files = [{**each, "parts": tuple(each["parts"])} for each in values["files"]]
-    made = tuple(
-        Made(**{**each, "share": tuple(each["share"])} if "share" in each else each)
-        for each in files
-    )
+    files: list[dict[str, Any]] = [
+        {key: tuple(it) if isinstance(it, list) else it for key, it in each.items()}
+        for each in values["files"]
+    ]
+    made = tuple(Made(**each) for each in files)
     downloads = tuple(Download(**each) for each in values["downloads"])
     return DataSet(**{**values, "name": name, "downloads": downloads, "files": made})
 

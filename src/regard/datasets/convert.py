@@ -7,15 +7,17 @@ chooses, so that a name in it can do no harm.
 import bz2
 import gzip
 import hashlib
+import struct
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
 from regard.datasets import Made
+from regard.datasets.image_sets import KINDS, make_images
 from regard.errors import DataError
 
 T = TypeVar("T")
@@ -30,30 +32,40 @@ LONGEST_LINE = 16_000_000
 
 def make(file: Made, downloads: Path, target: Path) -> str:
     """Write a file of a data set from the files in `downloads`; the checksum of its text."""
+    if file.how in KINDS:
+        return checked(file, lambda: make_images(file, downloads, target))
+    return checked(file, lambda: make_text(file, downloads, target))
+
+
+def make_text(file: Made, downloads: Path, target: Path) -> str:
     names = {part.partition(":")[0] for part in file.parts}
     packed = sum((downloads / name).stat().st_size for name in names)
     left = max(SMALLEST_LIMIT, LARGEST_RATIO * packed)
     digest = hashlib.sha256()
+    with compressed(target) as out:
+        for line in lines_of(file, downloads):
+            left -= len(line)
+            if left < 0:
+                raise DataError(
+                    f"{file.name}: what was downloaded unpacks to far more than text would; "
+                    "nothing was kept"
+                )
+            digest.update(line)
+            out.write(line)
+    return digest.hexdigest()
+
+
+def checked(file: Made, work: Callable[[], str]) -> str:
+    """Do the work, and say in a sentence what is wrong with what was downloaded."""
+    names = ", ".join(sorted({part.partition(":")[0] for part in file.parts}))
     try:
-        with compressed(target) as out:
-            for line in lines_of(file, downloads):
-                left -= len(line)
-                if left < 0:
-                    raise DataError(
-                        f"{file.name}: what was downloaded unpacks to far more than text would; "
-                        "nothing was kept"
-                    )
-                digest.update(line)
-                out.write(line)
+        return work()
     except (tarfile.TarError, zipfile.BadZipFile, gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise DataError(
-            f"{', '.join(sorted(names))}: damaged, or not the archive that was expected ({error})"
+            f"{names}: damaged, or not the archive that was expected ({error})"
         ) from None
-    except (KeyError, UnicodeDecodeError, NotImplementedError) as error:
-        raise DataError(
-            f"{file.name}: {', '.join(sorted(names))} does not have what was expected ({error})"
-        ) from None
-    return digest.hexdigest()
+    except (KeyError, UnicodeDecodeError, NotImplementedError, struct.error) as error:
+        raise DataError(f"{file.name}: {names} does not have what was expected ({error})") from None
 
 
 @contextmanager
