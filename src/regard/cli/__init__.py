@@ -55,7 +55,7 @@ COMMANDS = {
     },
     "Look inside": {
         "studio": "Look inside a run, or inside two runs, in the browser.",
-        "attend": "Show what attends to what in a translation or in a text.",
+        "attend": "Show what attends to what in a text, or what counts in an image.",
         "heads": "Show what a translator loses without each of its attention heads.",
         "inspect": "Measure what happens inside trained translators.",
         "show": "Show a run, a recipe, or every setting of a task.",

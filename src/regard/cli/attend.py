@@ -88,24 +88,28 @@ def attend(
     /,
     *,
     translation: str | None = None,
+    label: str | None = None,
     which: Annotated[MapFlags | None, Parameter(name="*")] = None,
     files: Annotated[FileFlags | None, Parameter(name="*")] = None,
     as_json: AsJson = False,
     device: Device = "auto",
 ) -> None:
-    """Show what attends to what in a translation or in a text.
+    """Show what attends to what in a text, or what counts in an image.
 
     The terminal shows a heat map. A translator translates the text; other models read it. Without
-    --part, --layer and --head, the map of a translator is the one that aligns words best.
+    --part, --layer and --head, the map of a translator is the one that aligns words best. For an
+    image, maps show which patches speak for a label, and what happens when each of them is hidden.
 
     Parameters
     ----------
     run
         A run folder.
     text
-        A sentence to translate, or to read.
+        A sentence to translate or to read, or the name of an image file.
     translation
         A translation to look at; without it, the model's own.
+    label
+        The label of an image to ask about; without it, the likeliest.
     as_json
         Print one JSON object: the words or pieces of rows and columns, and the map's numbers.
     """
@@ -118,13 +122,20 @@ def attend(
     files.check()
     if which and which.head is not None and which.layer is None:
         raise UsageError(f"--head {which.head}: say of which layer, with --layer")
-    look = tasks.get(open_run(run).task_name()).attend
-    if look is None:
+    task, chosen = tasks.get(open_run(run).task_name()), which or MapFlags()
+    if task.attend_image is not None:
+        from regard.cli.attend_images import attend_image, check_flags
+
+        check_flags(chosen, files, translation)
+        attend_image(task.attend_image(run, Path(text), label, device), chosen, files, as_json)
+        return
+    if label is not None:
+        raise UsageError(f"--label {label}: this run sees no images; leave it out")
+    if task.attend is None:
         raise RequestError(f"{run}: runs of this task have no attention to show")
-    looking, maps = look(run, text, translation, device)
+    looking, maps = task.attend(run, text, translation, device)
     if not any(map(len, (maps.encoder, maps.decoder, maps.cross))):
         raise RequestError(f"{run}: this model has no attention to look at; train one that has")
-    chosen = which or MapFlags()
     name, matrix = chosen_map(looking, maps, chosen)
     if as_json:
         results(json.dumps({"map": name, **asdict(matrix)}, ensure_ascii=False))

@@ -60,7 +60,9 @@ class Lite0(nn.Module):
         return super().train(mode and not self.config.frozen)
 
     def forward(self, images: Tensor) -> Encoded:
-        with torch.set_grad_enabled(torch.is_grad_enabled() and not self.config.frozen):
+        # Who looks inside a frozen encoder asks for gradients by the image.
+        needed = not self.config.frozen or images.requires_grad
+        with torch.set_grad_enabled(torch.is_grad_enabled() and needed):
             x = self.standardise(self.scaled(images))
             x = F.relu6(self.stem(x))
             for block in self.blocks:

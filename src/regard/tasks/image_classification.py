@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor, nn
 
+    from regard.inspect.images.maps import ImageMaps
     from regard.models.image_labeller import ImageLabeller
     from regard.training.setup import TrainingSetup
 
@@ -176,6 +177,31 @@ class ImageClassifier:
             logits: Tensor = self.model(images.to(device_of(self.model)))
             return (logits.float().cpu() / self.temperature).softmax(-1)
 
+    def maps(self, image: Any, label: str | None = None) -> "ImageMaps":
+        """Look at what the model looks at in an image.
+
+        Parameters
+        ----------
+        image
+            The name of a file, an image of Pillow, or an array of pixels.
+        label
+            The label to ask about; without it, the likeliest.
+
+        Returns
+        -------
+        ImageMaps
+
+        Raises
+        ------
+        DataError
+            The image cannot be read.
+        RequestError
+            The model has no such label.
+        """
+        from regard.inspect.images.maps import image_maps
+
+        return image_maps(self, self.reader.square(image), label)
+
     def _classification(self, probabilities: "Tensor") -> Classification:
         order = probabilities.argsort(descending=True, stable=True).tolist()
         ranked = {self.labels[i]: float(probabilities[i]) for i in order}
@@ -276,6 +302,10 @@ def evaluate(run: Run, test: Test) -> Evaluation:
     return replace(result, images=examples)
 
 
+def attend_image(folder: Path, image: Path, label: str | None, device: str = "cpu") -> "ImageMaps":
+    return ImageClassifier.load(folder, device).maps(image, label)
+
+
 def chunks(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
     for start in range(0, len(items), IMAGES_AT_ONCE):
         yield items[start : start + IMAGES_AT_ONCE]
@@ -329,10 +359,12 @@ TASK = Task(
     describe=describe,
     commands=lambda recipe: (
         "regard classify {run} photo.jpg",
+        "regard attend {run} photo.jpg --picture maps.png",
         "regard evaluate {run} --data test/",
     ),
     data_section=data_section,
     suggest=suggest,
     check=check,
+    attend_image=attend_image,
     unit="images",
 )

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from torch import nn
 
     from regard.evaluate.validation import HeldOut
+    from regard.inspect.images.maps import ImageMaps
     from regard.inspect.maps import Maps
     from regard.tasks.embedder import Reader
     from regard.training.events import Event
@@ -298,6 +299,8 @@ class Task:
     # Looking inside: an answer for the studio's text view, attention maps, vectors of texts.
     look: Callable[[Any, TextQuestion], Section] | None = None
     attend: "Callable[[Path, str, str | None, str], tuple[Any, Maps]] | None" = None
+    # The same for an image, with the label to ask about: run folder, image, label, device.
+    attend_image: "Callable[[Path, Path, str | None, str], ImageMaps] | None" = None
     reader: "Callable[[Run, str], Reader] | None" = None
     # Runs of the first version have no sizes in their weights.
     sizes_of_old_run: Callable[[Run], Sizes] = no_old_runs

@@ -1,0 +1,1 @@
+"""What a classifier of images looks at."""

@@ -1,0 +1,97 @@
+"""Patches of an image hidden one by one: a test of what any map claims.
+
+Shapes: S pixels a side, C channels, N images.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor
+
+Pixels = NDArray[np.uint8]
+Grid = tuple[int, int]
+# A finer grid would hide too little at a time, and take too long.
+MOST_ROWS = 16
+# For networks that have no patches of their own.
+USUAL_ROWS = 8
+AT_ONCE = 64
+
+
+def hiding_grid(encoder: Any, has_patches: bool, size: int) -> Grid:
+    """The rows and columns of patches to hide: those of the model, where it has patches."""
+    rows, columns = encoder.grid if has_patches else (USUAL_ROWS, USUAL_ROWS)
+    most = min(MOST_ROWS, size)
+    return min(rows, most), min(columns, most)
+
+
+def mean_colour(encoder: Any, channels: int) -> Pixels:
+    """The colour that the model takes for nothing: the mean of its data."""
+    mean: Tensor = encoder.standardise.mean
+    found: Pixels = mean.round().clamp(0, 255).to("cpu", torch.uint8).numpy()
+    return found[:channels]
+
+
+def with_hidden(pixels: Pixels, grid: Grid, patches: Iterable[int], colour: Pixels) -> Pixels:
+    """A copy of an image [S, S, C] in which patches, counted row by row, have one colour."""
+    changed = pixels.copy()
+    height, width = pixels.shape[:2]
+    for patch in patches:
+        row, column = divmod(patch, grid[1])
+        above, below = (round(each * height / grid[0]) for each in (row, row + 1))
+        left, right = (round(each * width / grid[1]) for each in (column, column + 1))
+        changed[above:below, left:right] = colour
+    return changed
+
+
+def hidden_patches(
+    pixels: Pixels,
+    grid: Grid,
+    colour: Pixels,
+    probability: Callable[[Pixels], Tensor],
+    already: Iterable[int] = (),
+) -> Tensor:
+    """[rows, columns]: by how much a probability falls when a patch is hidden, beside those that
+    are hidden already. `probability` takes images [N, S, S, C].
+    """
+    already = tuple(already)
+    count = grid[0] * grid[1]
+    now = probability(with_hidden(pixels, grid, already, colour)[None])
+    then = [
+        probability(
+            np.stack(
+                [
+                    with_hidden(pixels, grid, (*already, patch), colour)
+                    for patch in range(start, min(start + AT_ONCE, count))
+                ]
+            )
+        )
+        for start in range(0, count, AT_ONCE)
+    ]
+    return (now - torch.cat(then)).view(grid)
+
+
+def agreement(map_of_model: Tensor, hidden: Tensor) -> float:
+    """How well a map tells which patches matter: the rank correlation (Spearman's) of its values
+    with what hiding the patches does, from -1 to 1. A map of other rows and columns is scaled.
+    """
+    map_of_model = map_of_model.double().cpu()
+    if map_of_model.shape != hidden.shape:
+        scaled = F.interpolate(
+            map_of_model[None, None], tuple(hidden.shape), mode="bilinear", align_corners=False
+        )
+        map_of_model = scaled[0, 0]
+    first, second = ranks(map_of_model.flatten()), ranks(hidden.double().cpu().flatten())
+    if not first.std() or not second.std():
+        return 0.0
+    return float(torch.corrcoef(torch.stack((first, second)))[0, 1])
+
+
+def ranks(values: Tensor) -> Tensor:
+    """[n] → [n]: the place of each value in order; equal ones share the mean of their places."""
+    _, group, counts = values.unique(return_inverse=True, return_counts=True)
+    last = counts.cumsum(0).double()
+    return (last - (counts - 1) / 2)[group]  # type: ignore[no-any-return]
