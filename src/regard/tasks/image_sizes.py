@@ -48,7 +48,7 @@ def suggest_classifier(
     size = data.get("image_size") or image_size(facts.side, kind)
     changes, changed = augmentation(facts, size, kind)
     model, train, passes, shape = MODELS.get(kind, cnn)(facts, size)
-    batch = 128 if facts.count >= 2000 else 32
+    batch = 256 if is_large(facts) and kind == "cnn" else 128 if facts.count >= 2000 else 32
     steps = max(200, min(round(passes * facts.count / batch), 100_000))
     every = max(25, steps // 15)
     values = {
@@ -82,16 +82,25 @@ def suggest_classifier(
     return Suggestion(values, reasons)
 
 
+def is_large(facts: ImageFacts) -> bool:
+    return facts.count >= 20_000
+
+
 def cnn(facts: ImageFacts, size: int) -> tuple[Section, Section, int, Reason]:
-    widths = [64, 128, 256] if facts.count >= 20_000 else [32, 64, 128]
+    widths = [48, 96, 192] if is_large(facts) else [32, 64, 128]
     if size > 48:
         widths = [widths[0], *widths]
-    passes = 20 if facts.count >= 20_000 else 40
+    passes = 12 if is_large(facts) else 40
     words = ", ".join(map(str, widths))
     shape = f"a residual CNN with stages of {words} channels: it needs the least data"
     return (
         {"widths": widths, "residual_blocks": 1},
-        {"optimizer": "adamw", "learning_rate": 3e-3, "weight_decay": 0.05},
+        {
+            "optimizer": "adamw",
+            "learning_rate": 1e-2 if is_large(facts) else 5e-3,
+            "adam_betas": [0.9, 0.99],
+            "weight_decay": 0.05,
+        },
         passes,
         Reason(shape, MODEL),
     )
@@ -99,7 +108,7 @@ def cnn(facts: ImageFacts, size: int) -> tuple[Section, Section, int, Reason]:
 
 def vit(facts: ImageFacts, size: int) -> tuple[Section, Section, int, Reason]:
     patch = 4 if size <= 48 else 8
-    layers, width = (6, 192) if facts.count >= 20_000 else (4, 128)
+    layers, width = (6, 192) if is_large(facts) else (4, 128)
     shape = (
         f"a Vision Transformer, {layers} layers of width {width}, patches of {patch} pixels made "
         "by convolutions, which learn more from few images"
@@ -111,7 +120,11 @@ def vit(facts: ImageFacts, size: int) -> tuple[Section, Section, int, Reason]:
         "num_heads": width // 64,
         "patch_size": patch,
     }
-    train = {"optimizer": "adamw", "learning_rate": 1e-3, "weight_decay": 0.05}
+    train = {
+        "optimizer": "adamw",
+        "learning_rate": 2e-3 if width == 128 else 1.5e-3,
+        "weight_decay": 0.05,
+    }
     return model, train, 40, Reason(shape, MODEL)
 
 
