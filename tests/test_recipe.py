@@ -208,10 +208,7 @@ def test_a_typed_setting_that_does_nothing_is_refused(tmp_path: Path) -> None:
             {"train": {"processes": 5000}},
             "train.processes = 5000: give a whole number from 0",
         ),
-        (
-            {"train": {"optimizer": "adm"}},
-            "train.optimizer = 'adm': give 'adam', 'adamw' or 'sgd'; did y",
-        ),
+        ({"train": {"optimizer": "adm"}}, "train.optimizer = 'adm': give 'adam' or 'adamw'; did y"),
         ({"model": {"kind": ["rnn"]}}, "model.kind = ['rnn']: give 'transformer' or"),
         (
             {"model": {"encoder_heads": [1, "x"]}},

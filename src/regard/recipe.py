@@ -63,7 +63,7 @@ class TrainSection(Section):
         default="", description="A finished run to start from: its weights, as far as they fit."
     )
     accumulate: int = Field(default=1, ge=1, description="Batches that make one update.")
-    optimizer: Literal["adam", "adamw", "sgd"] = Field(
+    optimizer: Literal["adam", "adamw"] = Field(
         default="adam", description="What turns gradients into updates."
     )
     learning_rate: float = Field(default=7e-4, gt=0, description="The highest learning rate.")
@@ -81,9 +81,6 @@ class TrainSection(Section):
     )
     adam_epsilon: float = Field(
         default=1e-9, gt=0, description="Small number that keeps Adam from dividing by 0."
-    )
-    momentum: Share = Field(
-        default=0.9, description="How slowly the direction of sgd changes (Nesterov's momentum)."
     )
     weight_decay: float = Field(
         default=0.0, ge=0, description="How strongly matrices are pulled towards 0."

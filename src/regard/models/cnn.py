@@ -21,8 +21,6 @@ from regard.layers.images import Encoded, Standardise, as_grid
 
 # Directions in which images hardly vary are not stretched beyond what this allows.
 LEAST_VARIANCE = 5e-4
-# The vector of an image is made small, so that the layer after it learns more slowly than the rest.
-WHOLE = 1 / 9
 
 
 class Cnn(nn.Module):
@@ -55,7 +53,7 @@ class Cnn(nn.Module):
         x = F.gelu(self.whiten(self.standardise(images)))
         for stage in self.stages:
             x = stage(x)
-        return Encoded(as_grid(x), WHOLE * x.amax((2, 3)))
+        return Encoded(as_grid(x), x.amax((2, 3)))
 
 
 class Whiten(nn.Conv2d):

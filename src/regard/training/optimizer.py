@@ -28,13 +28,8 @@ class AdamW(WithoutCompiler, torch.optim.AdamW):
     step = torch.no_grad()(unwrap(torch.optim.AdamW.step))
 
 
-class Sgd(WithoutCompiler, torch.optim.SGD):
-    step = torch.no_grad()(unwrap(torch.optim.SGD.step))
-
-
 def build_optimizer(model: nn.Module, train: TrainSection) -> torch.optim.Optimizer:
-    """Adam with the paper's constants (§5.3) by default, or gradient descent with Nesterov's
-    momentum; all in their fused form.
+    """Adam with the paper's constants (§5.3) by default, in its fused form.
 
     Weight decay leaves out vectors: norms and biases should not shrink towards 0.
     """
@@ -44,9 +39,6 @@ def build_optimizer(model: nn.Module, train: TrainSection) -> torch.optim.Optimi
         {"params": matrices, "weight_decay": train.weight_decay},
         {"params": vectors, "weight_decay": 0.0},
     ]
-    if train.optimizer == "sgd":
-        momentum = train.momentum
-        return Sgd(groups, lr=0.0, momentum=momentum, nesterov=momentum > 0, fused=True)
     kind = AdamW if train.optimizer == "adamw" else Adam
     return kind(groups, lr=0.0, betas=train.adam_betas, eps=train.adam_epsilon, fused=True)
 
