@@ -6,7 +6,7 @@ import zlib
 from typing import Any
 
 import numpy as np
-from PIL import Image, ImageCms, PngImagePlugin
+from PIL import Image, ImageChops, ImageCms, PngImagePlugin
 
 # Left half dark red, right half light blue, a white top row: any turn or mirror shows.
 WIDTH, HEIGHT = 12, 8
@@ -74,6 +74,13 @@ def wide_profile() -> bytes:
     return bytes(data).replace(b"s\0R\0G\0B", b"x\0R\0G\0B").replace(b"sRGB built", b"xRGB built")
 
 
+def without_adobe(image: Image.Image) -> bytes:
+    """A JPEG of inks as they are: what Adobe writes, and Pillow, is turned round, and says so."""
+    data = saved(ImageChops.invert(image), "JPEG", quality=97, subsampling=0)
+    at = data.index(b"\xff\xee")
+    return data[:at] + data[at + 2 + int.from_bytes(data[at + 2 : at + 4]) :]
+
+
 def with_text(size: int, count: int) -> bytes:
     texts = PngImagePlugin.PngInfo()
     for number in range(count):
@@ -125,6 +132,7 @@ def readable() -> dict[str, tuple[bytes, int]]:
         "pages.tif": (animated("TIFF"), 0),
         "progressive.jpg": (saved(image, "JPEG", progressive=True, quality=95, subsampling=0), 16),
         "cmyk.jpg": (saved(image.convert("CMYK"), "JPEG", quality=97, subsampling=0), 16),
+        "cmyk-plain.jpg": (without_adobe(image.convert("CMYK")), 16),
         "cmyk.tif": (saved(image.convert("CMYK"), "TIFF"), 2),
         "srgb.png": (saved(image, "PNG", icc_profile=profile("sRGB")), 0),
         "bad-profile.png": (saved(image, "PNG", icc_profile=b"no profile"), 0),

@@ -102,6 +102,17 @@ def test_what_an_image_is_shows_in_its_ending_or_its_content(tmp_path: Path) -> 
     assert len(find_images([tmp_path])) == 4
 
 
+def test_names_that_are_no_text(tmp_path: Path) -> None:
+    names = [b"a\xff", b"a\xfe", b"b\nc", b"d"]
+    for value, name in enumerate(names):
+        draw(Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name + b"/1.png")), value)
+    images = find_images([tmp_path])
+    assert images.classes == ["a\\xfe", "a\\xff", "b\\nc", "d"]
+    assert all(name.isprintable() for name in images.names)
+    assert all(images.read(each) for each in range(4))
+    images.fingerprint()
+
+
 @pytest.mark.parametrize(
     ("name", "words"),
     [("none", "no such file or folder"), ("empty", "no images found"), ("a.zip", "archive")],

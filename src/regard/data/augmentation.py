@@ -93,15 +93,11 @@ def _mirrored(at: Tensor, length: int) -> Tensor:
 
 def brightened(images: Tensor, most: float) -> Tensor:
     """Brightness and contrast of each image, each times 1 − most … 1 + most."""
-    values = images.float()
+    values = images.to(torch.float32, copy=True)
     light, contrast = 1 + most * (2 * torch.rand(2, len(images), 1, 1, 1, device=images.device) - 1)
     mean = values.mean((1, 2, 3), keepdim=True)
-    changed = ((values - mean) * contrast + mean * light).clamp(0, 255)
-    return changed.to(images.dtype) if images.is_floating_point() else _whole(changed, images)
-
-
-def _whole(values: Tensor, like: Tensor) -> Tensor:
-    return values.round().to(like.dtype)
+    values.mul_(contrast).add_(mean * (light - contrast)).clamp_(0, 255)
+    return (values if images.is_floating_point() else values.round_()).to(images.dtype)
 
 
 def cut_out(images: Tensor, side: int) -> Tensor:

@@ -161,7 +161,9 @@ def _in_folder(root: Path) -> ImageList:
     divided = "train" in tops and tops <= SPLIT_NAMES.keys()
     inner = [each for each in found if not divided or len(each.parts) > 1]
     splits = [SPLIT_NAMES[each.parts[0].lower()] for each in inner] if divided else []
-    labels = [each.parts[divided] if len(each.parts) > divided + 1 else "" for each in inner]
+    labels = [
+        printable(each.parts[divided]) if len(each.parts) > divided + 1 else "" for each in inner
+    ]
     remarks = _ignored(root, ignored, empty)
     if outside := [str(each) for each in found if divided and len(each.parts) == 1]:
         remarks.append(
@@ -169,7 +171,7 @@ def _in_folder(root: Path) -> ImageList:
             f"{'is' if len(outside) == 1 else 'are'} left out"
         )
     return ImageList(
-        [str(each) for each in inner],
+        [printable(str(each)) for each in inner],
         [ImageFile(root / each) for each in inner],
         labels if any(labels) else [],
         splits,
@@ -205,6 +207,14 @@ def _walk(root: Path, ignored: Counter[str], empty: list[str]) -> Iterator[PureP
                 ignored[Path(name).suffix.lower() or "without ending"] += 1
         if not count and not folders and folder != os.fspath(root):
             empty.append(str(within))
+
+
+def printable(name: str) -> str:
+    """A name of a file as a line of text can hold it: a disk allows line breaks, and any bytes."""
+    text = name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return "".join(
+        each if each.isprintable() else each.encode("unicode_escape").decode() for each in text
+    )
 
 
 def is_hidden(name: str) -> bool:

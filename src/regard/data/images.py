@@ -21,14 +21,14 @@ import warnings
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image, ImageCms
+from PIL import Image
 
+from regard.data.image_colours import Refused, in_srgb, of_eight_bits
 from regard.data.image_formats import FORMATS, conversion_of, kind_of_image
 from regard.errors import DataError
 
@@ -45,7 +45,6 @@ MOST_SCANS = 100
 # These are decoded by Python, a pixel at a time.
 SLOW_DECODERS = ("ppm", "ppm_plain")
 MOST_SLOW_PIXELS = 2_000_000
-LARGEST_PROFILE = 4_000_000
 # Between the smaller image and white or black: what a network sees as nothing.
 GREY: dict[str, int | tuple[int, ...]] = {
     "L": 128,
@@ -114,7 +113,7 @@ def decoded(
         else:
             image = _opened(source, channels, square)
         found = _with_channels(image, channels, square)
-    except _Refused as refused:
+    except Refused as refused:
         raise DataError(f"{place}: {refused}") from None
     except MemoryError:
         raise DataError(f"{place}: there is not enough memory to read this image") from None
@@ -148,24 +147,20 @@ def content(path: Path) -> bytes:
         raise DataError(f"{path}: cannot be read ({error.strerror}); check the file") from None
 
 
-class _Refused(Exception):
-    """Why an image is not read, without its place."""
-
-
 def _opened(data: bytes, channels: int, square: tuple[int, Fit] | None) -> Image.Image:
     """An image whose cost is known, decoded."""
     if len(data) > MOST_BYTES:
-        raise _Refused(f"more than {MOST_BYTES / 1e6:.0f} MB; save it smaller")
+        raise Refused(f"more than {MOST_BYTES / 1e6:.0f} MB; save it smaller")
     kind = kind_of_image(data)
     if kind not in FORMATS:
-        raise _Refused(conversion_of(data, kind))
+        raise Refused(conversion_of(data, kind))
     if kind == "JPEG" and data.count(b"\xff\xda") > MOST_SCANS:
-        raise _Refused(f"a JPEG of more than {MOST_SCANS} scans; save it again")
+        raise Refused(f"a JPEG of more than {MOST_SCANS} scans; save it again")
     image = Image.open(io.BytesIO(data), formats=[kind])
     if image.width * image.height > MOST_PIXELS:
-        raise _Refused(_too_large(image.width, image.height))
+        raise Refused(_too_large(image.width, image.height))
     if kind == "TIFF" and _is_preview(image):
-        raise _Refused(conversion_of(data, "camera raw"))
+        raise Refused(conversion_of(data, "camera raw"))
     stored = 6 * image.width * image.height if image.info.get("progressive") else 0
     if square is not None and kind == "JPEG":
         # The decoder makes it 2, 4 or 8 times smaller at a fraction of the cost.
@@ -186,7 +181,7 @@ def _check_cost(image: Image.Image, stored: int, full: bool) -> None:
     pixels = image.width * image.height
     tiles = getattr(image, "tile", None) or []
     if pixels > MOST_SLOW_PIXELS and any(tile[0] in SLOW_DECODERS for tile in tiles):
-        raise _Refused(
+        raise Refused(
             f"{pixels:,} pixels in a form that is read slowly; save it as PNG or with 8 bits"
         )
     plain = image.mode in ("1", "L", "RGB", "YCbCr", "CMYK") and "transparency" not in image.info
@@ -194,7 +189,7 @@ def _check_cost(image: Image.Image, stored: int, full: bool) -> None:
     if image.format == "WEBP":
         each += 8
     if stored + each * pixels > MOST_MEMORY:
-        raise _Refused(_too_large(image.width, image.height))
+        raise Refused(_too_large(image.width, image.height))
 
 
 def _too_large(*size: int) -> str:
@@ -230,7 +225,7 @@ def _with_channels(image: Image.Image, channels: int, square: tuple[int, Fit] | 
     """Fit the image, then turn it and mend its colours: on few pixels that costs nothing."""
     profile = image.info.get("icc_profile")
     turn = TURNS.get(_orientation(image))
-    image = _of_eight_bits(image)
+    image = of_eight_bits(image)
     if square is not None:
         image = _square(image, *square)
     if turn is not None:
@@ -240,7 +235,7 @@ def _with_channels(image: Image.Image, channels: int, square: tuple[int, Fit] | 
         white.paste(image, mask=image)
         image = white
     if channels == 3 and isinstance(profile, bytes) and image.mode in ("RGB", "CMYK"):
-        image = _in_srgb(image, profile)
+        image = in_srgb(image, profile)
     if image.mode == "CMYK":
         image = image.convert("RGB")
     wanted = "L" if channels == 1 else "RGB"
@@ -255,31 +250,6 @@ def _orientation(image: Image.Image) -> int:
     except Exception:  # Pillow's reader of EXIF lets anything through
         return 1
     return found if isinstance(found, int) else 1
-
-
-def _of_eight_bits(image: Image.Image) -> Image.Image:
-    """The image as L, RGB, RGBA or CMYK."""
-    if image.mode.startswith(("I", "F")):
-        return _from_numbers(np.asarray(image))
-    if image.mode in ("LA", "PA", "La", "RGBa", "RGBA") or "transparency" in image.info:
-        return image if image.mode == "RGBA" else image.convert("RGBA")
-    if image.mode == "1":
-        return image.convert("L")
-    return image if image.mode in ("L", "RGB", "CMYK") else image.convert("RGB")
-
-
-def _from_numbers(values: npt.NDArray[Any]) -> Image.Image:
-    """A grey image of 16 or 32 bits, or of fractions, in 8 bits."""
-    low, high = float(values.min()), float(values.max())
-    if values.dtype == np.uint16:
-        return Image.fromarray((values >> 8).astype(np.uint8))
-    if values.dtype.kind == "f" and low >= 0 and high <= 1:
-        return Image.fromarray(np.rint(values * 255).astype(np.uint8))
-    if low >= 0 and high <= 255:
-        return Image.fromarray(np.rint(values).astype(np.uint8))
-    if low >= 0 and high <= 65535:
-        return Image.fromarray((values / 256).astype(np.uint8))
-    raise _Refused(f"its pixels are numbers from {low:g} to {high:g}; save it with 8 bits")
 
 
 def _square(image: Image.Image, size: int, fit: Fit) -> Image.Image:
@@ -300,30 +270,3 @@ def _square(image: Image.Image, size: int, fit: Fit) -> Image.Image:
     if (width, height) == (size, size):
         return image
     return image.resize((size, size), bicubic, box, reducing_gap=2.0)
-
-
-def _in_srgb(image: Image.Image, profile: bytes) -> Image.Image:
-    transform = _transform(profile, image.mode)
-    return image if transform is None else transform.apply(image)
-
-
-@lru_cache(maxsize=32)
-def _transform(profile: bytes, mode: str) -> ImageCms.ImageCmsTransform | None:
-    """From a profile to sRGB; None for sRGB itself, and for a profile that is of no use."""
-    if len(profile) > LARGEST_PROFILE:
-        return None
-    try:
-        given = ImageCms.ImageCmsProfile(io.BytesIO(profile))
-        space = given.profile.xcolor_space.strip()
-        if space != mode or "sRGB" in (given.profile.profile_description or ""):
-            return None
-        # Without the cache of the last pixel, which threads cannot share.
-        return ImageCms.ImageCmsTransform(
-            given,
-            ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")),
-            mode,
-            "RGB",
-            flags=ImageCms.Flags.NOCACHE,
-        )
-    except (ImageCms.PyCMSError, OSError, ValueError, TypeError):
-        return None
