@@ -17,7 +17,7 @@ import hashlib
 import json
 import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -134,28 +134,43 @@ class _Builder:
         done = self._continued(each)
         threads = usable_cores() if self._are_large() else 1
         length = max(1, min(MOST_IN_BLOCK, BLOCK_BYTES // each))
+        blocks = [np.zeros((length, *self.shape), np.uint8) for _ in range(2)]
         with (
-            ThreadPoolExecutor(threads) as pool,
             (self.folder / "pixels").open("ab") as pixels,
             (self.folder / "problems.jsonl").open("ab") as problems,
             (self.folder / "records").open("ab") as records,
             reporter.progress("images", count) as advance,
+            ThreadPoolExecutor(threads) as pool,
+            ThreadPoolExecutor(1) as writer,
         ):
             advance(done)
-            block = np.zeros((length, *self.shape), np.uint8)
-            for begin in range(done, count, length):
-                numbers = range(begin, min(begin + length, count))
+            written: Future[None] | None = None
+            for turn, begin in enumerate(range(done, count, length)):
+                # One block is decoded while the block before it is written.
+                numbers, block = range(begin, min(begin + length, count)), blocks[turn % 2]
                 found = self._block(numbers, block, pool, threads)
-                _append(pixels, block[: len(numbers)].data)
-                bad = [(at, text) for at, (_, text) in zip(numbers, found, strict=True) if text]
-                _append(
-                    problems, b"".join(_json({"image": at, "problem": text}) for at, text in bad)
-                )
-                written = [(not text, digest) for digest, text in found]
-                _append(records, np.array(written, RECORD).tobytes())
-                self.problems += [text for _, text in bad]
+                if written is not None:
+                    written.result()
+                    advance(length)
+                content: list[tuple[BinaryIO, Any]] = [
+                    (pixels, block[: len(numbers)].data),
+                    (problems, self._named(numbers, found)),
+                    (
+                        records,
+                        np.array([(not why, digest) for digest, why in found], RECORD).tobytes(),
+                    ),
+                ]
                 self._check_share()
+                written = writer.submit(_append, content)
+            if written is not None:
+                written.result()
                 advance(len(numbers))
+
+    def _named(self, numbers: range, found: list[tuple[int, str]]) -> bytes:
+        """The lines of the images that cannot be read."""
+        bad = [(at, why) for at, (_, why) in zip(numbers, found, strict=True) if why]
+        self.problems += [why for _, why in bad]
+        return b"".join(_json({"image": at, "problem": why}) for at, why in bad)
 
     def _continued(self, each: int) -> int:
         """The number of images that an earlier build has written; what goes beyond is cut off."""
@@ -228,12 +243,13 @@ def _unreadable(problems: list[str], count: int) -> str:
     )
 
 
-def _append(file: BinaryIO, data: Any) -> None:
-    """Write to the disk, so that what is written later vouches for it."""
-    if len(data):
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
+def _append(content: list[tuple[BinaryIO, Any]]) -> None:
+    """Write to files, one after another, each to the disk before what vouches for it."""
+    for file, data in content:
+        if len(data):
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
 
 
 def _json(value: dict[str, Any]) -> bytes:

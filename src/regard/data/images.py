@@ -138,7 +138,7 @@ def content(path: Path) -> bytes:
                     f"{path}: {status.st_size / 1e6:,.0f} MB, more than the {MOST_BYTES / 1e6:.0f} "
                     "of an image; save it smaller"
                 )
-            return file.read(MOST_BYTES + 1)
+            return file.read(status.st_size)
     except FileNotFoundError:
         raise DataError(f"{path}: there is no such file; check the path") from None
     except IsADirectoryError:
