@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -10,7 +11,9 @@ from regard.data.batch import Batch, TextBatch
 from regard.data.image_batches import ImageBatch
 from regard.data.label_ids import LabelBatch
 from regard.data.masked import MaskedBatch
+from regard.data.matching_pairs import MatchingBatch
 from regard.layers.cross_entropy import linear_cross_entropy
+from regard.layers.gather import gathered
 
 
 @dataclass(frozen=True)
@@ -136,3 +139,29 @@ def masked_token(model: Any, batch: MaskedBatch, label_smoothing: float = 0.0) -
             batch.labels.size(1)
         )
     return Loss(total, labels.numel())
+
+
+def matching(model: nn.Module, batch: MatchingBatch) -> Loss:
+    """How hard it is to find the text of each image among all texts of the batch, and the image of
+    each text among all images (Radford et al. 2021). Several processes compare with the rows of
+    all.
+    """
+    images, texts, scale = model(batch.images, batch.tokens, batch.mask)
+    return Loss(contrastive(images.float(), texts.float(), scale, batch.numbers), len(images))
+
+
+def contrastive(images: Tensor, texts: Tensor, scale: Tensor, numbers: Tensor) -> Tensor:
+    """The sum over pairs of the cross-entropies of both directions, halved. `numbers` [B, 2] are
+    the image and the text of each pair: where one of them is the same, another pair is not wrong,
+    and is left out of the comparison.
+    """
+    vectors, all_numbers, own = gathered(torch.cat((images, texts), -1), numbers)
+    all_images, all_texts = vectors.chunk(2, -1)
+    same = (numbers[:, None] == all_numbers).any(-1)
+    same[torch.arange(len(own), device=own.device), own] = False
+    to_texts = (scale * images @ all_texts.T).masked_fill(same, -torch.inf)
+    to_images = (scale * texts @ all_images.T).masked_fill(same, -torch.inf)
+    return (
+        F.cross_entropy(to_texts, own, reduction="sum")
+        + F.cross_entropy(to_images, own, reduction="sum")
+    ) / 2

@@ -39,6 +39,11 @@ def slices_that_fit(model: nn.Module, objective: Objective, data: TrainingData) 
     sample = rows[np.argsort(-data.batches.lengths(rows))[:SAMPLE_ROWS]]
     each = kept_bytes(model, objective, data, sample) / len(sample)
     wanted = math.ceil(WORKSPACE * each * len(rows) / room)
+    if data.compares_rows and data.team.any(wanted > 1):
+        raise RunError(
+            f"memory: {free / 1e9:.1f} GB free, not enough for a batch of {len(rows):,}, whose "
+            f"rows are compared with each other; set a smaller train.batch_size"
+        )
     return int(data.team.from_leader(min(wanted, len(rows))))
 
 

@@ -59,7 +59,13 @@ def train_prepared(
         yield Note(remark)
     dtype = devices.choose_precision(recipe.train.precision, device)
     objective = in_precision(setup.objective, device, dtype)
-    data = TrainingData(setup.examples, setup.batches, members, carried_state=setup.carried)
+    data = TrainingData(
+        setup.examples,
+        setup.batches,
+        members,
+        carried_state=setup.carried,
+        compares_rows=setup.compares_rows,
+    )
     yield Phase("Trying a few batches, to measure memory and time")
     with unchanged_buffers(state.model):
         data.slices = slices_that_fit(state.model, objective, data)

@@ -32,7 +32,8 @@ class Examples(Protocol):
 class TrainingData:
     """Examples, the order of their batches, the team that shares them, and the number of slices
     that a batch is cut into where memory is short. A `carried_state` takes the states of a
-    recurrent model from each batch to the next.
+    recurrent model from each batch to the next. `compares_rows`: the loss of a row depends on the
+    others of its batch.
     """
 
     examples: Examples
@@ -40,6 +41,7 @@ class TrainingData:
     team: Team = ALONE
     slices: int = 1
     carried_state: CarriedState | None = None
+    compares_rows: bool = False
 
     def next(self, position: Position, count: int) -> tuple[list[Indices], Position]:
         """`count` batches from a position on, across the end of an epoch if necessary."""
@@ -56,8 +58,10 @@ class TrainingData:
 
     def shares(self, batches: list[Indices]) -> list[Share]:
         """The parts of an update that this process computes, one after another."""
-        # A carried state stays in the process that computed it, so batches are split by rows.
-        shares = self.team.shares(batches, whole=self.carried_state is None)
+        # A carried state stays in the process that computed it, so batches are split by rows. Rows
+        # that are compared are gathered by all processes, which then work on the same batch.
+        whole = self.carried_state is None and not self.compares_rows
+        shares = self.team.shares(batches, whole)
         if self.slices == 1:
             return shares
         return [each.part(i, self.slices) for each in shares for i in range(self.slices)]

@@ -20,6 +20,8 @@ class TrainingSetup:
     objective: Objective  # (model, batch) → Loss
     held_out: HeldOut
     carried: CarriedState | None = None
+    # Whether the objective compares the rows of a batch with each other, which then stay together.
+    compares_rows: bool = False
     # Initialises a new model from the data, before the first update; returns a remark or "".
     initialise: Callable[[nn.Module], str] | None = None
     # A few words on the sizes, for the estimate before training.

@@ -1,0 +1,22 @@
+"""Settings of the space in which images and texts are compared (Radford et al. 2021)."""
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class SharedSpaceConfig(BaseModel):
+    """Settings of the vectors of images and texts, and of how sharply they are compared."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    width: int = Field(
+        default=256, ge=1, le=65536, description="Numbers of a vector of an image or a text."
+    )
+    dropout: float = Field(
+        default=0.1, ge=0, lt=1, description="Share of the features that training hides at random."
+    )
+    temperature: float = Field(
+        default=0.07,
+        ge=0.01,
+        le=10,
+        description="How sharply similarities are compared at first; training changes it.",
+    )

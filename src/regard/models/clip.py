@@ -1,0 +1,97 @@
+"""CLIP: one encoder for images and one for texts, which meet in one space (Radford et al. 2021).
+
+Shapes: B images or texts, C channels, H × W pixels, T tokens, d width of an encoder, w width of the
+shared space. Masks: True = a real token.
+"""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from regard.configs.bert import BertConfig
+from regard.configs.clip import SharedSpaceConfig
+from regard.configs.gpt import GPTConfig
+from regard.configs.image import ImageShape
+from regard.configs.recurrent import ReaderConfig
+from regard.layers.dropout import Dropout
+from regard.models.bert import Bert
+from regard.models.gpt import GPT
+from regard.models.images import ImageConfig, build_encoder
+from regard.models.reader import Reader
+
+TextConfig = BertConfig | ReaderConfig | GPTConfig
+# The sharpest comparison: similarities times 100, as in the paper.
+LARGEST_SCALE = 100.0
+
+
+class Clip(nn.Module):
+    def __init__(
+        self,
+        encoder: ImageConfig,
+        text: TextConfig,
+        space: SharedSpaceConfig,
+        shape: ImageShape,
+        vocabulary: int,
+    ) -> None:
+        super().__init__()
+        self.config = text
+        self.space = space
+        self.encoder = build_encoder(encoder, shape)
+        self.reader = build_reader(text, vocabulary)
+        self.dropout = Dropout(space.dropout)
+        self.image_projection = nn.Linear(encoder.d_model, space.width, bias=False)
+        self.text_projection = nn.Linear(text.d_model, space.width, bias=False)
+        for projection in (self.image_projection, self.text_projection):
+            nn.init.normal_(projection.weight, std=projection.in_features**-0.5)
+        self.log_scale = nn.Parameter(torch.tensor([math.log(1 / space.temperature)]))
+
+    @property
+    def longest(self) -> int:
+        """The most tokens a text may have."""
+        return self.reader.longest
+
+    @property
+    def scale(self) -> Tensor:
+        """What similarities are multiplied by before they are compared, [1]."""
+        return self.log_scale.exp().clamp(max=LARGEST_SCALE)
+
+    def initialise(self, images: Tensor) -> None:
+        """Prepare a new model for training on data like these images [N, C, H, W]."""
+        self.encoder.initialise(images)
+
+    def image_vectors(self, images: Tensor) -> Tensor:
+        """Pixels [B, C, H, W], or what the encoder has made of them [B, d] → [B, w], each of
+        length 1.
+        """
+        whole = images.to(self.log_scale.dtype) if images.dim() == 2 else self.encoder(images).whole
+        return F.normalize(self.image_projection(self.dropout(whole)), dim=-1)
+
+    def text_vectors(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """[B, T] → [B, w], each of length 1."""
+        if isinstance(self.reader, GPT):
+            # A token sees those before it, so the last one has seen all.
+            states = self.reader.features(tokens)
+            last = mask.sum(1) - 1
+            pooled = states[torch.arange(len(tokens), device=tokens.device), last]
+        else:
+            weights = mask[..., None].to(self.log_scale.dtype)
+            pooled = (weights * self.reader.features(tokens, mask)).sum(1) / weights.sum(1)
+        return F.normalize(self.text_projection(self.dropout(pooled)), dim=-1)
+
+    def forward(self, images: Tensor, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """The vectors of images and of texts, [B, w] each, and the scale of their similarities."""
+        return self.image_vectors(images), self.text_vectors(tokens, mask), self.scale
+
+
+def build_reader(config: TextConfig, vocabulary: int) -> Bert | Reader | GPT:
+    match config:
+        case BertConfig():
+            # It predicts no tokens or sentences.
+            heads = {"masked_head": False, "pooler": False, "next_sentence": False}
+            return Bert(config.model_copy(update=heads), vocabulary)
+        case GPTConfig():
+            return GPT(config.model_copy(update={"tied_embeddings": True}), vocabulary)
+        case ReaderConfig():
+            return Reader(config, vocabulary)
