@@ -11,6 +11,7 @@
     training/              checkpoints step-00001000.safetensors and the ids of the data
     alignment.json         measurements of these weights: heads that align (`regard inspect
     heads.json             alignment`), heads that matter (`regard heads`)
+    search/                vectors of images that were searched, which the next search adds to
     engines/               the model in the formats of other runtimes, made again if missing or old
 
 `regard.files` writes all of them, so that a file under its own name is always complete.

@@ -1,4 +1,4 @@
-"""regard embed: a vector for each text, or for each token of it."""
+"""regard embed: a vector for each text or image, or for each token of a text."""
 
 import json
 import sys
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from regard.cli.lines import FileFlags, Files, batches
 from regard.cli.options import Device
+from regard.data.image_files import is_image_name
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,17 +28,19 @@ def embed(
     normalise: bool = False,
     device: Device = "auto",
 ) -> None:
-    """Turn texts into vectors, with a run of any task.
+    """Turn texts or images into vectors, with a run of any task.
 
     The output is one JSON object per text. If the name of --output ends in .npy, that file holds
-    one row per text.
+    one row per text. A run that matches images and texts takes both: names of image files are
+    images.
 
     Parameters
     ----------
     run
         A run folder of any task. A translator's encoder reads the texts.
     texts
-        Texts to embed; without any, the lines of --input or of standard input, as they come.
+        Texts or image files to embed; without any, the lines of --input or of standard input, as
+        they come.
     backward
         For a recurrent language model: a run that reads backwards, so that a vector depends on
         both sides of a token.
@@ -62,7 +65,7 @@ def embed(
     embedder = Embedder.load(run, device, backward)
     given = batches(texts, files, ROWS_AT_ONCE)
     if table:
-        write_table(table, (unit(embedder.embed(batch), normalise) for batch in given))
+        write_table(table, (unit(vectors_of(embedder, batch), normalise) for batch in given))
         return
     with files.answers():
         for batch in given:
@@ -79,9 +82,20 @@ def show(embedder: "Embedder", batch: list[str], tokens: bool, normalise: bool) 
             facts = {"text": text, "tokens": pieces, "vectors": unit(found, normalise).tolist()}
             results(json.dumps(facts, ensure_ascii=False))
         return
-    vectors = unit(embedder.embed(batch), normalise)
+    vectors = unit(vectors_of(embedder, batch), normalise)
     for text, vector in zip(batch, vectors, strict=True):
-        results(json.dumps({"text": text, "vector": vector.tolist()}, ensure_ascii=False))
+        key = "image" if embedder.reads_images and is_image_name(text) else "text"
+        results(json.dumps({key: text, "vector": vector.tolist()}, ensure_ascii=False))
+
+
+def vectors_of(embedder: "Embedder", batch: list[str]) -> "NDArray[np.float32]":
+    """The vectors of texts, and of images where the run reads them."""
+    images = [i for i, each in enumerate(batch) if embedder.reads_images and is_image_name(each)]
+    if not images:
+        return embedder.embed(batch)
+    vectors = embedder.embed(["" if i in images else each for i, each in enumerate(batch)])
+    vectors[images] = embedder.embed_images([batch[i] for i in images])
+    return vectors
 
 
 def write_table(path: Path, vectors: "Iterable[NDArray[np.float32]]") -> None:

@@ -222,6 +222,17 @@ def is_hidden(name: str) -> bool:
     return name.startswith((".", "._")) or name.lower() in LEFT_BY_PROGRAMS
 
 
+def is_image_name(text: str) -> bool:
+    """Whether a word on a command line means an image: by its ending, or since it is a file."""
+    ending = Path(text).suffix.lower()
+    if ending in READ_ENDINGS or ending in OTHER_ENDINGS:
+        return True
+    try:
+        return Path(text).is_file()
+    except (OSError, ValueError):  # too long for a name
+        return False
+
+
 def _is_image(path: Path) -> bool:
     """Whether a file is meant to be an image: by its ending, or its content if it has none."""
     ending = path.suffix.lower()

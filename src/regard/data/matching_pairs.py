@@ -11,7 +11,7 @@ Shapes: B pairs of a batch, T tokens, C channels, H × W pixels, d width of an e
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol, Self
@@ -23,6 +23,7 @@ from torch import Tensor
 
 from regard.data.batch import pad
 from regard.data.batches import Indices
+from regard.data.image_features import ImageFeatures
 from regard.data.on_disk import damaged, id_type, open_arrays, write_arrays
 from regard.text.tokenizer import Specials, Tokenizer
 
@@ -40,9 +41,41 @@ class MatchingBatch(NamedTuple):
 
 
 class Images(Protocol):
-    """Images by their numbers, as a model takes them."""
+    """Images by their numbers, as a model takes them: as they are, or changed at random."""
 
-    def images(self, rows: Indices) -> Tensor: ...
+    def plain(self, numbers: Indices) -> Tensor: ...
+    def drawn(self, numbers: Indices) -> Tensor: ...
+
+
+@dataclass(frozen=True)
+class PixelImages:
+    """Images of a cache."""
+
+    pixels: NDArray[np.uint8]  # [N, H, W, C]
+    change: Callable[[Tensor], Tensor] | None = None
+
+    def plain(self, numbers: Indices) -> Tensor:
+        return torch.from_numpy(self.pixels[numbers]).permute(0, 3, 1, 2)
+
+    def drawn(self, numbers: Indices) -> Tensor:
+        images = self.plain(numbers)
+        return images if self.change is None else self.change(images)
+
+
+@dataclass(frozen=True)
+class EncodedImages:
+    """What a frozen encoder has made of some images of a cache, whose numbers are `numbers`, in
+    rising order.
+    """
+
+    features: ImageFeatures
+    numbers: Indices
+
+    def plain(self, numbers: Indices) -> Tensor:
+        return self.features.plain(np.searchsorted(self.numbers, numbers))
+
+    def drawn(self, numbers: Indices) -> Tensor:
+        return self.features.drawn(np.searchsorted(self.numbers, numbers))
 
 
 def batch_texts(rows: Sequence[Sequence[int]], specials: Specials) -> tuple[Tensor, Tensor]:
@@ -90,8 +123,8 @@ class MatchingPairs:
         ends = found.parts["pieces"].cumsum(dtype=np.int64)
         if not len(ends) or ends[-1] != len(found.parts["ids"]):
             raise damaged(folder / f"{name}.pieces", "its counts do not add up")
-        numbers = (np.asarray(found.parts[part], np.int64) for part in ("images", "texts"))
-        return cls(found.parts["ids"], ends, *numbers, tokenizer.specials, source)
+        images, texts = (np.asarray(found.parts[part], np.int64) for part in ("images", "texts"))
+        return cls(found.parts["ids"], ends, images, texts, tokenizer.specials, source)
 
     def __len__(self) -> int:
         return len(self.ends)
@@ -104,6 +137,6 @@ class MatchingPairs:
         return batch_texts([self.pieces(int(row)) for row in rows], self.specials)
 
     def batch(self, rows: Indices) -> MatchingBatch:
-        images = self.source.images(self.image_numbers[rows])
+        images = self.source.drawn(self.image_numbers[rows])
         numbers = np.stack((self.image_numbers[rows], self.text_numbers[rows]), -1)
         return MatchingBatch(images, *self.texts(rows), torch.from_numpy(numbers))

@@ -14,19 +14,11 @@ from torch import Tensor
 
 from regard.data.batches import Indices
 from regard.data.matching_pairs import MatchingPairs
-from regard.evaluate.metrics import Metric
+from regard.evaluate.metrics import RANKS
 from regard.evaluate.pairs import device_of
 from regard.evaluate.validation import Findings, Sample, timed
 
 AT_ONCE = 256
-RANKS = (1, 5, 10)
-MEAN_RECALL = Metric("mean_recall", "mean recall", 1)
-METRICS = (
-    *(Metric(f"image_to_text_{k}", f"image→text R@{k}", 1) for k in RANKS),
-    *(Metric(f"text_to_image_{k}", f"text→image R@{k}", 1) for k in RANKS),
-    MEAN_RECALL,
-    Metric("chance", "by chance", 1),
-)
 
 
 @dataclass(frozen=True)
@@ -132,7 +124,7 @@ class HeldOutMatching:
 
     @torch.inference_mode()
     def of_images(self, model: Any, rows: Indices) -> Tensor:
-        vectors: Tensor = model.image_vectors(self.pairs.source.images(rows).to(device_of(model)))
+        vectors: Tensor = model.image_vectors(self.pairs.source.plain(rows).to(device_of(model)))
         return vectors.float().cpu()
 
     @torch.inference_mode()

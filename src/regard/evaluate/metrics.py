@@ -29,6 +29,14 @@ SPAN_F1 = Metric("span_f1", "span F1")
 NEXT_SENTENCE_ACCURACY = Metric("next_sentence_accuracy", "next-sentence accuracy")
 TEMPERATURE = Metric("temperature", "temperature")
 CALIBRATION_ERROR = Metric("calibration_error", "calibration error", higher_is_better=False)
+# Share of queries with a right answer among the first 1, 5 and 10, and the mean of all six.
+RANKS = (1, 5, 10)
+RECALLS = (
+    *(Metric(f"image_to_text_{k}", f"image→text R@{k}", 1) for k in RANKS),
+    *(Metric(f"text_to_image_{k}", f"text→image R@{k}", 1) for k in RANKS),
+)
+MEAN_RECALL = Metric("mean_recall", "mean recall", 1)
+CHANCE = Metric("chance", "by chance", 1)
 
 
 def format_scores(scores: Mapping[str, float | None], metrics: Iterable[Metric]) -> list[str]:

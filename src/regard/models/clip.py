@@ -80,7 +80,9 @@ class Clip(nn.Module):
             pooled = (weights * self.reader.features(tokens, mask)).sum(1) / weights.sum(1)
         return F.normalize(self.text_projection(self.dropout(pooled)), dim=-1)
 
-    def forward(self, images: Tensor, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def forward(
+        self, images: Tensor, tokens: Tensor, mask: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
         """The vectors of images and of texts, [B, w] each, and the scale of their similarities."""
         return self.image_vectors(images), self.text_vectors(tokens, mask), self.scale
 

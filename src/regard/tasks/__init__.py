@@ -170,6 +170,26 @@ TASKS: dict[str, Entry] = {
             explanation="The probability of each label.",
             commands=frozenset({"classify"}),
         ),
+        Entry(
+            name="matching",
+            module="regard.tasks.matching",
+            flag="images",
+            companions=(
+                Companion(
+                    "captions",
+                    "With --images: captions of the images, as .tsv, .csv, .json, .jsonl or a "
+                    "folder of .txt files.",
+                    needed=True,
+                ),
+            ),
+            columns=(Column(("image",), "text"), Column(("caption",), "text")),
+            takes_examples=False,
+            serves=frozenset({"embeddings"}),
+            views=("training",),
+            title="Match images and texts",
+            explanation="How well texts fit an image.",
+            commands=frozenset({"match", "search"}),
+        ),
     )
 }
 # The task of a recipe that does not name one.

@@ -38,6 +38,9 @@ class Reader:
     tokenizer: Tokenizer
     features: Features
     room: int
+    # Images to vectors [images, d], by a model that reads them as well; its texts have one vector
+    # each, which is not a mean over tokens.
+    images: Callable[[Sequence[Any]], NDArray[np.float32]] | None = None
 
     def parts(self, ids: list[int]) -> list[list[int]]:
         """As few parts as possible, of about the same length."""
@@ -123,8 +126,10 @@ class Embedder:
         Raises
         ------
         RequestError
-            The text is empty, or two models cut it differently.
+            The text is empty, two models cut it differently, or the run has no such vectors.
         """
+        if self.reads_images:
+            raise RequestError("this run makes one vector of a text, and none of its tokens")
         found, pieces = [], []
         for reader in self.readers:
             ids = reader.tokenizer.encode(text)
@@ -160,6 +165,34 @@ class Embedder:
         rows = [self._vector(text) for text in (*texts_of(texts, "embed"), "")]
         vectors: NDArray[np.float32] = torch.stack(rows)[:-1].numpy()
         return vectors[0] if isinstance(texts, str) else vectors
+
+    @property
+    def reads_images(self) -> bool:
+        """Whether it turns images into vectors of the same space."""
+        return self.readers[0].images is not None
+
+    def embed_images(self, images: Iterable[Any]) -> NDArray[np.float32]:
+        """Turn images into vectors.
+
+        Parameters
+        ----------
+        images
+            Several images: names of files, images of Pillow, or arrays of pixels.
+
+        Returns
+        -------
+        numpy array
+            [images, d]
+
+        Raises
+        ------
+        RequestError
+            The run reads texts only.
+        """
+        read = self.readers[0].images
+        if read is None:
+            raise RequestError(f"{self.folder}: this run reads texts only, and no images")
+        return read(list(images))
 
     def _vector(self, text: str) -> Tensor:
         means = []

@@ -46,6 +46,29 @@ class LabelledImageSection(ImageSection):
             check_data_file(path)
 
 
+class CaptionedImageSection(ImageSection):
+    """Images with captions, one or several each."""
+
+    captions: tuple[str, ...] = Field(
+        default=(), description="Files of captions; without any, a .txt beside each image."
+    )
+    caption: str | int = Field(
+        default="", description="The column of the captions: a name, or a number from 1."
+    )
+    max_length: int = Field(
+        default=64, ge=3, le=10_000, description="Longest caption in pieces; the rest is cut off."
+    )
+
+    def captions_paths(self) -> list[Path]:
+        return [Path(self.folder, file) for file in self.captions]
+
+    def check_files(self) -> None:
+        super().check_files()
+        for path in self.captions_paths():
+            if not path.is_dir():
+                check_data_file(path)
+
+
 class AugmentationSection(Section):
     """How training changes images at random, so that it never sees the same one twice."""
 
