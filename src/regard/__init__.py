@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from regard.tasks.classification import Classification, Classifier
     from regard.tasks.embedder import Embedder
     from regard.tasks.filler import Filled, Filler
+    from regard.tasks.matcher import Hit, Match, Matcher
     from regard.tasks.tagging import TaggedSentence, TaggedWord, Tagger
     from regard.tasks.task import Evaluation, ScoreLine, Task
     from regard.tasks.translation.heads import head_importance, prune
@@ -60,6 +61,9 @@ __all__ = [  # noqa: RUF022
     "TaggerEstimator",
     "Filler",
     "Filled",
+    "Matcher",
+    "Match",
+    "Hit",
     "Embedder",
     "Attender",
     "evaluate_run",
@@ -101,6 +105,9 @@ _HOMES = {
     "TaggerEstimator": "regard.api.estimators:TaggerEstimator",
     "Filler": "regard.tasks.filler:Filler",
     "Filled": "regard.tasks.filler:Filled",
+    "Matcher": "regard.tasks.matcher:Matcher",
+    "Match": "regard.tasks.matcher:Match",
+    "Hit": "regard.tasks.matcher:Hit",
     "Embedder": "regard.tasks.embedder:Embedder",
     "Attender": "regard.tasks.attender:Attender",
     "evaluate_run": "regard.api:evaluate",

@@ -54,8 +54,8 @@ def recall(similarity: Tensor, right: Tensor) -> Recall:
     return Recall(
         shares(first_right(similarity, right)),
         shares(first_right(similarity.T, right.T)),
-        by_chance(right.sum(1), right.size(1)),
-        by_chance(right.sum(0), right.size(0)),
+        by_chance(right.sum(1).double(), right.size(1)),
+        by_chance(right.sum(0).double(), right.size(0)),
     )
 
 
@@ -73,7 +73,7 @@ def by_chance(right: Tensor, candidates: int) -> dict[int, float]:
     """The expected recall if answers came in random order, given how many are right for each."""
     found = {}
     for k in RANKS:
-        missed = torch.ones(len(right), dtype=torch.float64)
+        missed = torch.ones_like(right)
         for drawn in range(min(k, candidates)):
             missed *= ((candidates - right - drawn) / (candidates - drawn)).clamp(min=0)
         found[k] = 100 * float((1 - missed).mean())
@@ -100,36 +100,35 @@ class HeldOutMatching:
     """A validation set of images and their captions."""
 
     pairs: MatchingPairs
-    texts: Sequence[str]  # the captions as they are written
-    names: Sequence[str]  # of all images, by their numbers
+    names: Sequence[str]  # of the images
     batch_size: int
 
     def findings(self, model: Any) -> Findings:
-        images = np.unique(self.pairs.image_numbers)
+        images = np.unique(self.pairs.owners)
         image_vectors = torch.cat([self.of_images(model, rows) for rows in parts(images)])
         rows = np.arange(len(self.pairs))
         text_vectors = torch.cat([self.of_texts(model, part) for part in parts(rows)])
         similarity = image_vectors @ text_vectors.T
-        right = belong(self.pairs.image_numbers, self.pairs.text_numbers, images)
+        right = belong(self.pairs.owners, self.pairs.text_numbers, images)
         found = recall(similarity, right)
         loss = self.loss(model, images, image_vectors, text_vectors)
         return Findings(loss, found.scores(), self.samples(similarity, images))
 
     def seconds(self, model: Any) -> float:
         """About how long `findings` takes, by one batch of each kind."""
-        images, rows = np.unique(self.pairs.image_numbers), np.arange(len(self.pairs))
+        images, rows = np.unique(self.pairs.owners), np.arange(len(self.pairs))
         return len(parts(images)) * timed(lambda: self.of_images(model, parts(images)[0])) + len(
             parts(rows)
         ) * timed(lambda: self.of_texts(model, parts(rows)[0]))
 
     @torch.inference_mode()
     def of_images(self, model: Any, rows: Indices) -> Tensor:
-        vectors: Tensor = model.image_vectors(self.pairs.source.plain(rows).to(device_of(model)))
+        vectors: Tensor = model.image_vectors(self.pairs.images.plain(rows).to(device_of(model)))
         return vectors.float().cpu()
 
     @torch.inference_mode()
     def of_texts(self, model: Any, rows: Indices) -> Tensor:
-        tokens, mask = (each.to(device_of(model)) for each in self.pairs.texts(rows))
+        tokens, mask = (each.to(device_of(model)) for each in self.pairs.tokens(rows))
         vectors: Tensor = model.text_vectors(tokens, mask)
         return vectors.float().cpu()
 
@@ -138,15 +137,13 @@ class HeldOutMatching:
         alone, so nothing is gathered.
         """
         scale = float(model.scale.detach())
-        places = np.searchsorted(images, self.pairs.image_numbers)
+        places = np.searchsorted(images, self.pairs.owners)
         count = -(-len(self.pairs) // self.batch_size)
         total = 0.0
         for start in range(count):
             rows = np.arange(start, len(self.pairs), count)
-            numbers = np.stack((self.pairs.image_numbers[rows], self.pairs.text_numbers[rows]), -1)
-            total += pair_loss(
-                image_vectors[places[rows]], texts[rows], scale, torch.from_numpy(numbers)
-            )
+            numbers = self.pairs.numbers(rows)
+            total += pair_loss(image_vectors[places[rows]], texts[rows], scale, numbers)
         return total / len(self.pairs)
 
     def samples(self, similarity: Tensor, images: Indices) -> tuple[Sample, ...]:
@@ -154,9 +151,13 @@ class HeldOutMatching:
         found = similarity.argmax(1)
         shown = []
         for place, image in enumerate(images[:3]):
-            own = int(np.flatnonzero(self.pairs.image_numbers == image)[0])
+            own = int(np.flatnonzero(self.pairs.owners == image)[0])
             shown.append(
-                Sample(self.names[int(image)], self.texts[own], self.texts[int(found[place])])
+                Sample(
+                    self.names[int(image)],
+                    self.pairs.texts[own],
+                    self.pairs.texts[int(found[place])],
+                )
             )
         return tuple(shown)
 

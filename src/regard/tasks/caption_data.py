@@ -1,123 +1,145 @@
-"""Images and their captions, as tasks learn from them: found, decoded once, and split."""
+"""Images and their captions as tasks learn from them: found, decoded once, split by image, and
+written into the run's folder.
+"""
 
 import json
 from collections.abc import Generator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from regard.data.captions import CaptionList, read_captions
-from regard.data.image_cache import ImageCache
-from regard.data.image_files import TEST, VALID, find_images, joined
-from regard.data.image_split import ImageSplit, divided
-from regard.data.lines import check_file, kind_of
-from regard.errors import DataError, RunError
+from regard.data.image_cache import open_cache
+from regard.data.image_files import TEST, VALID, ImageList, find_images, joined
+from regard.data.image_formats import READ_ENDINGS
+from regard.data.image_split import divided
+from regard.errors import DataError
 from regard.files import write_file
 from regard.run import Run
-from regard.tasks.image_data import decoded
-from regard.tasks.image_sections import CaptionedImageSection, check_images
+from regard.tasks.image_data import CachedImages, decoded
+from regard.tasks.image_sections import CaptionedImageSection
 from regard.training.events import Event, Note, Phase
 
-# Files of captions, by their endings; other files are images or archives of them.
-CAPTION_FILES = (".tsv", ".csv", ".txt", ".json", ".jsonl", ".token")
-# The split of images that were for validation, where others are named for it.
-REPLACED = "validation that --valid replaces"
+if TYPE_CHECKING:
+    from regard.data.caption_batches import CaptionedImages, Images
+    from regard.text.tokenizer import Tokenizer
 
 
-def captioned_images(data: CaptionedImageSection) -> CaptionList:
+@dataclass(frozen=True)
+class Described:
+    """The images of one part of a run's data, and their captions."""
+
+    rows: "np.ndarray[Any, np.dtype[np.int64]]"  # of the cache
+    names: list[str]
+    captions: list[list[str]]
+
+    def texts(self) -> list[str]:
+        return [text for each in self.captions for text in each]
+
+    def encoded(
+        self, tokenizer: "Tokenizer", images: "Images", longest: int, training: bool
+    ) -> "tuple[CaptionedImages, int]":
+        """The captions as ids, each with its image, and how many are left out as too long."""
+        from regard.data.caption_batches import CaptionedImages
+
+        end = tokenizer.specials.end
+        owners = np.repeat(np.arange(len(self.captions)), [len(each) for each in self.captions])
+        ids = [[*each, end] for each in tokenizer.encode_batch(self.texts())]
+        kept = [place for place, each in enumerate(ids) if 1 < len(each) <= longest + 1]
+        found = CaptionedImages(
+            images,
+            owners[kept].astype(np.int64),
+            [ids[place] for place in kept],
+            training,
+            tokenizer.specials.start,
+        )
+        return found, len(ids) - len(kept)
+
+
+@dataclass(frozen=True)
+class DescribedImages:
+    """The images of a run and their captions, from its folder."""
+
+    images: CachedImages
+
+    def part(self, name: str) -> Described:
+        found = self.images.part(name)
+        return Described(np.array(found["rows"], np.int64), found["names"], found["captions"])
+
+
+def captioned(data: CaptionedImageSection) -> CaptionList:
     """All images that a recipe names, with their captions; those of `valid` are of that split."""
     images = find_images(data.paths("train"))
     if data.valid:
-        valid = find_images(data.paths("valid"), split=VALID)
-        images = joined([images, valid])
-    found = read_captions(data.captions_paths(), images, data.caption)
-    if data.valid:
-        given = len(images) - len(valid)
-        first = [REPLACED if split == VALID else split for split in found.splits[:given]]
-        found = replace(found, splits=[*first, *images.splits[given:]])
-    return found
+        images = joined([images, find_images(data.paths("valid"), split=VALID)])
+    return read_captions(data.caption_paths(), unlabelled(images), data.caption)
 
 
-def test_captions(files: Sequence[Path], data: CaptionedImageSection) -> CaptionList:
-    """Images and captions to score a run on: those of the test split, where there is one. Files of
-    captions are among `files`, or else those of the run are taken.
-    """
-    tables = [path for path in files if is_caption_file(path)]
-    places = [path for path in files if path not in tables]
-    if not places:
-        raise DataError(f"{files[0]}: captions without images; name the folder of images, too")
-    images = find_images(places)
-    own = [path for path in data.captions_paths() if path.exists()]
-    found = read_captions(tables or own, images, data.caption)
-    if TEST in found.splits:
-        kept = {number for number, split in enumerate(found.splits) if split == TEST}
-        chosen = [each for each in found.captions if each.image in kept]
-        if not chosen:
-            raise DataError(f"{files[0]}: no image of the test split has a caption")
-        found = replace(found, captions=chosen)
-    return found
+def unlabelled(images: ImageList) -> ImageList:
+    """Images whose folders say nothing of them."""
+    return replace(images, labels=[])
 
 
-def is_caption_file(path: Path) -> bool:
-    return kind_of(path) in CAPTION_FILES
-
-
-def check_test(path: Path) -> None:
-    """Check that a file of captions, or a folder or archive of images, is there."""
-    check_file(path) if is_caption_file(path) else check_images(path)
-
-
-@dataclass(frozen=True)
-class Captioned:
-    """The captions of a run's images, decoded images, and which are for what."""
-
-    found: CaptionList
-    cache: ImageCache
-    split: ImageSplit
-
-    def captions(self, name: str) -> list[tuple[int, str]]:
-        """The number of the image of each caption of a set, and its text."""
-        rows = {int(number) for number in getattr(self.split, name)}
-        return [(each.image, each.text) for each in self.found.captions if each.image in rows]
-
-
-def read(run: Run, data: CaptionedImageSection, seed: int) -> Generator[Event, None, Captioned]:
-    """Find the images and captions, decode the images, and split them."""
+def prepared(
+    run: Run, data: CaptionedImageSection, seed: int
+) -> Generator[Event, None, DescribedImages]:
+    """The images of a run; the first start finds, decodes and splits them."""
+    folder = run.training / "data"
+    if run.has_data():
+        return DescribedImages(CachedImages(open_cache(folder / "images"), folder))
     yield Phase("Looking for images and captions")
-    found = captioned_images(data)
+    found = captioned(data)
     yield from map(Note, (*found.images.remarks, *found.remarks))
-    cache = yield from decoded(found.images, run.training / "data" / "images", data)
-    images = replace(found.images, labels=[], splits=found.splits)
+    images = replace(found.images, splits=found.splits)
+    cache = yield from decoded(images, folder / "images", data)
     usable = [bool(each) for each in found.by_image]
     split = divided(images, cache, seed, data.held_out_share, data.held_out_images, usable)
     if not len(split.train) or not len(split.valid):
-        raise data.too_few([str(each) for each in cache.digests[cache.readable]], "images")
+        digests = cache.digests[cache.readable & np.array(usable)]
+        raise data.too_few([str(each) for each in digests], "images with captions")
     yield from (Note(each, warning=True) for each in split.remarks)
-    return Captioned(found, cache, split)
+    for name, rows in (("valid", split.valid), ("train", split.train)):
+        part = {
+            "rows": rows.tolist(),
+            "names": [images.names[row] for row in rows],
+            "captions": [found.by_image[row] for row in rows],
+        }
+        write_file(folder / f"{name}.json", json.dumps(part, ensure_ascii=False).encode())
+    return DescribedImages(CachedImages(cache, folder))
 
 
-@dataclass(frozen=True)
-class Saved:
-    """What a run remembers of its images and captions."""
+def test_captions(files: Sequence[Path], data: CaptionedImageSection) -> CaptionList:
+    """Images to describe, and what people wrote of them. Of images that have a test split, only
+    that is taken. Without a file of captions, the run's own is read.
+    """
+    images = [path for path in files if is_images(path)]
+    tables = [path for path in files if not is_images(path)]
+    if not images:
+        raise DataError(
+            f"{files[0]}: captions without images; give the folder of the images as well"
+        )
+    if not tables:
+        tables = [path for path in data.caption_paths() if path.exists()]
+    found = read_captions(tables, unlabelled(find_images(images)), data.caption)
+    kept = [
+        number
+        for number, texts in enumerate(found.by_image)
+        if texts and (TEST not in found.splits or found.splits[number] == TEST)
+    ]
+    numbers = {number: place for place, number in enumerate(kept)}
+    return CaptionList(
+        [
+            replace(each, image=numbers[each.image])
+            for each in found.captions
+            if each.image in numbers
+        ],
+        found.images.subset(kept),
+        [found.splits[number] for number in kept] if found.splits else [],
+        found.remarks,
+    )
 
-    names: list[str]  # of all images, by their numbers
-    rows: dict[str, list[int]]  # the images of each set
-    valid_texts: list[str]
 
-    @property
-    def remark(self) -> str:
-        return f"{len(self.rows['train']):,} and {len(self.rows['valid']):,} images"
-
-
-def save(folder: Path, captioned: Captioned) -> None:
-    texts = [text for _, text in captioned.captions("valid")]
-    rows = {name: getattr(captioned.split, name).tolist() for name in ("train", "valid")}
-    saved = Saved(captioned.found.images.names, rows, texts)
-    write_file(folder / "captions.json", json.dumps(asdict(saved)).encode())
-
-
-def saved(folder: Path) -> Saved:
-    path = folder / "captions.json"
-    try:
-        return Saved(**json.loads(path.read_bytes()))
-    except (OSError, ValueError, TypeError, RecursionError):
-        raise RunError(f"{path}: damaged; delete the folder {folder} and start again") from None
+def is_images(path: Path) -> bool:
+    return path.is_dir() or path.suffix.lower() in (".npz", *READ_ENDINGS)

@@ -47,24 +47,28 @@ class LabelledImageSection(ImageSection):
 
 
 class CaptionedImageSection(ImageSection):
-    """Images with captions, one or several each."""
+    """Images with one or several captions each."""
 
+    held_out_images: int = Field(
+        default=1000, ge=1, description="Most images that are held out for validation."
+    )
     captions: tuple[str, ...] = Field(
-        default=(), description="Files of captions; without any, a .txt beside each image."
+        default=(),
+        description="Tables of file names and captions; without them, a text beside each image.",
     )
     caption: str | int = Field(
         default="", description="The column of the captions: a name, or a number from 1."
     )
     max_length: int = Field(
-        default=64, ge=3, le=10_000, description="Longest caption in pieces; the rest is cut off."
+        default=50, ge=2, le=10_000, description="Longest caption in pieces; others are left out."
     )
 
-    def captions_paths(self) -> list[Path]:
+    def caption_paths(self) -> list[Path]:
         return [Path(self.folder, file) for file in self.captions]
 
     def check_files(self) -> None:
         super().check_files()
-        for path in self.captions_paths():
+        for path in self.caption_paths():
             if not path.is_dir():
                 check_data_file(path)
 

@@ -1,16 +1,14 @@
 """Matching: images and texts in one space, where what belongs together is near (CLIP)."""
 
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from regard.checks.report import spread
 from regard.configs.bert import BertConfig
 from regard.configs.clip import SharedSpaceConfig
 from regard.configs.cnn import CnnConfig
@@ -18,13 +16,13 @@ from regard.configs.gpt import GPTConfig
 from regard.configs.lite0 import Lite0Config
 from regard.configs.recurrent import ReaderConfig
 from regard.configs.vit import VitConfig
-from regard.data.image_cache import ImageCache, open_cache
+from regard.data.lines import check_file
 from regard.errors import DataError
 from regard.evaluate.metrics import CHANCE, MEAN_RECALL, RECALLS
 from regard.recipe import Recipe, TrainSection, parse_section
 from regard.run import Run
 from regard.tasks import caption_data, image_data, image_features, matching_sizes
-from regard.tasks.image_sections import AugmentationSection, CaptionedImageSection
+from regard.tasks.image_sections import AugmentationSection, CaptionedImageSection, check_images
 from regard.tasks.running_text import described_vocabulary
 from regard.tasks.sections import TokenizerSection, check_positions
 from regard.tasks.task import (
@@ -40,12 +38,13 @@ from regard.tasks.task import (
 )
 from regard.tasks.tokenizers import known_tokenizers, learn
 from regard.text.tokenizer import Tokenizer, Tokenizers
-from regard.training.events import Event, ExamplesReady, Phase
+from regard.training.events import Event, ExamplesReady, Note, Phase
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from regard.data.matching_pairs import Images
+    from regard.data.caption_batches import Images
+    from regard.data.matching_pairs import MatchingPairs
     from regard.evaluate.matching import Recall
     from regard.models.clip import Clip
     from regard.tasks.embedder import Reader
@@ -103,88 +102,92 @@ def build(recipe: MatchingRecipe, sizes: Sizes) -> "nn.Module":
 def setup(run: Run, recipe: MatchingRecipe) -> "Generator[Event, None, TrainingSetup]":
     from regard import objectives
     from regard.data.batches import EqualBatches
-    from regard.data.matching_pairs import MatchingPairs
     from regard.evaluate.matching import HeldOutMatching
     from regard.training.setup import TrainingSetup
 
     image_features.check_weights(recipe.encoder)
-    folder = run.training / "data"
-    known = known_tokenizers(run, recipe)
-    tokenizer = known.source if known else None
-    if tokenizer is None or not run.has_data():
-        tokenizer = yield from prepare(run, recipe, tokenizer)
-    saved, cache = caption_data.saved(folder), open_cache(folder / "images")
-    sources = {}
-    for name, rows in saved.rows.items():
-        sources[name] = yield from images_of(run, recipe, cache, name, np.array(rows))
-    train, valid = (
-        MatchingPairs.open(folder, name, tokenizer, sources[name]) for name in ("train", "valid")
-    )
-    yield ExamplesReady(len(train), len(valid), "captions", 0.0, (saved.remark,))
+    found = yield from caption_data.prepared(run, recipe.data, recipe.seed)
+    tokenizer = yield from tokenizer_of(run, recipe, found)
+    train = yield from pairs(run, recipe, found, "train", tokenizer)
+    valid = yield from pairs(run, recipe, found, "valid", tokenizer)
+    names = found.part("valid").names
+    remark = f"{len(found.part('train').names):,} and {len(names):,} images"
+    yield ExamplesReady(len(train), len(valid), "captions", 0.0, (remark,))
     batch_size, size = recipe.train.batch_size, recipe.data.image_size
     return TrainingSetup(
         sizes={**image_data.sizes_of(recipe.data), "inputs": len(tokenizer)},
         examples=train,
         batches=EqualBatches(len(train), batch_size, recipe.seed),
         objective=objectives.matching,
-        held_out=HeldOutMatching(valid, saved.valid_texts, saved.names, batch_size),
+        held_out=HeldOutMatching(valid, names, batch_size),
         compares_rows=True,
-        initialise=partial(initialise, cache, saved.rows["train"]),
+        initialise=partial(initialise, found.images),
         remark=f"images of {size} × {size} pixels, vocabulary {len(tokenizer):,}",
     )
 
 
-def prepare(
-    run: Run, recipe: MatchingRecipe, tokenizer: Tokenizer | None
+def tokenizer_of(
+    run: Run, recipe: MatchingRecipe, found: caption_data.DescribedImages
 ) -> Generator[Event, None, Tokenizer]:
-    """Decode the images, learn the vocabulary unless there is one, and encode the captions."""
-    from regard.data.matching_pairs import write_pairs
-
-    folder = run.training / "data"
-    found = yield from caption_data.read(run, recipe.data, recipe.seed)
-    if tokenizer is None:
-        yield Phase("Learning the vocabulary")
-        tokenizer = learn(recipe.tokenizer, (text for _, text in found.captions("train")))
-        run.save_tokenizers(Tokenizers(tokenizer, tokenizer))
-    yield Phase("Encoding the captions")
-    caption_data.save(folder, found)
-    for name in ("valid", "train"):
-        captions = found.captions(name)
-        write_pairs(captions, tokenizer, folder, name, recipe.data.max_length)
+    if known := known_tokenizers(run, recipe):
+        return known.source
+    yield Phase("Learning the vocabulary")
+    tokenizer = learn(recipe.tokenizer, found.part("train").texts())
+    run.save_tokenizers(Tokenizers(tokenizer, tokenizer))
     return tokenizer
 
 
-def images_of(
-    run: Run, recipe: MatchingRecipe, cache: ImageCache, name: str, rows: NDArray[np.int64]
-) -> "Generator[Event, None, Images]":
-    """The images of a set as pixels, or as what a frozen encoder makes of them."""
-    from regard.data.augmentation import Augmentation, augment
-    from regard.data.matching_pairs import EncodedImages, PixelImages
+def pairs(
+    run: Run,
+    recipe: MatchingRecipe,
+    found: caption_data.DescribedImages,
+    name: str,
+    tokenizer: Tokenizer,
+) -> "Generator[Event, None, MatchingPairs]":
+    """The captions of a part, with its images: pixels, or what a frozen encoder makes of them."""
+    from regard.data.caption_batches import ImagePixels
+    from regard.data.matching_pairs import MatchingPairs
 
-    changes = recipe.augmentation
-    if image_features.once(recipe.encoder, changes):
-        encoder = cast("Lite0Config", recipe.encoder)
-        mirrored = changes.flip and name == "train"
-        found = yield from image_features.features(
-            run, encoder, (cache.pixels, rows), name, "whole", mirrored
+    part, pixels = found.part(name), found.images.cache.pixels
+    training = name == "train"
+    change = changes(recipe.augmentation) if training else None
+    images: Images = ImagePixels(pixels, part.rows, change)
+    if image_features.once(recipe.encoder, recipe.augmentation):
+        images = yield from image_features.features(
+            run,
+            cast("Lite0Config", recipe.encoder),
+            (pixels, part.rows),
+            name,
+            "whole",
+            training and recipe.augmentation.flip,
         )
-        return EncodedImages(found, rows)
-    wanted = Augmentation(**changes.model_dump())
-    if wanted == Augmentation():
-        return PixelImages(cache.pixels)
+    room = recipe.data.max_length - 2
+    owners = np.repeat(np.arange(len(part.captions)), [len(each) for each in part.captions])
+    texts, ids = part.texts(), tokenizer.encode_batch(part.texts())
+    kept = [place for place, each in enumerate(ids) if len(each) <= room]
+    if left := len(ids) - len(kept):
+        yield Note(f"{left:,} captions of more than {room} pieces are left out")
+    if len(kept) < 2:
+        raise DataError(f"{recipe.data.shown()[0]}: too few captions ({len(kept)}); give more")
+    return MatchingPairs(
+        images,
+        owners[kept].astype(np.int64),
+        [texts[place] for place in kept],
+        [ids[place] for place in kept],
+        tokenizer.specials,
+    )
 
-    def change(images: "Tensor") -> "Tensor":
-        return augment(images, wanted).images
 
-    return PixelImages(cache.pixels, change)
+def changes(settings: AugmentationSection) -> "Callable[[Tensor], Tensor] | None":
+    from regard.data.augmentation import Augmentation, augment
+
+    wanted = Augmentation(**settings.model_dump())
+    return None if wanted == Augmentation() else lambda images: augment(images, wanted).images
 
 
-def initialise(cache: ImageCache, rows: list[int], model: "Clip") -> str:
-    """Fit the first layer to the images to learn from."""
-    import torch
-
-    sample = sorted(spread(rows, image_data.SAMPLE))
-    model.initialise(torch.from_numpy(cache.pixels[sample]).permute(0, 3, 1, 2))
+def initialise(images: image_data.CachedImages, model: "Clip") -> str:
+    """Fit the first layer to the data, or take the weights that are known."""
+    model.initialise(images.sample())
     return ""
 
 
@@ -252,6 +255,11 @@ def evaluation(found: "Recall", headline: str) -> Evaluation:
     return Evaluation(headline, lines, facts={"data": headline, "scores": scores})
 
 
+def check_test(path: Path) -> None:
+    """Check that images, or a file of captions, are there."""
+    check_images(path) if caption_data.is_images(path) else check_file(path)
+
+
 def describe(recipe: MatchingRecipe, run: Run | None) -> Description:
     data = recipe.data
     vocabulary, size = described_vocabulary(recipe, run)
@@ -271,7 +279,7 @@ def data_section(flags: DataFlags) -> tuple[Section, str]:
 
 def suggest(data: Section, asked: Mapping[str, Any], preset: str) -> Suggestion:
     section = parse_section(MatchingRecipe, "data", data, "command line")
-    found = caption_data.captioned_images(section)
+    found = caption_data.captioned(section)
     facts = image_data.look_at(replace(found.images, splits=found.splits))
     return matching_sizes.suggest(facts, found, data, asked)
 
@@ -284,7 +292,7 @@ TASK = Task(
     load=load,
     evaluate=evaluate,
     test_files="data",
-    check_test=caption_data.check_test,
+    check_test=check_test,
     metrics=(*RECALLS, MEAN_RECALL, CHANCE),
     describe=describe,
     commands=lambda recipe: (
