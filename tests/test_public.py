@@ -13,7 +13,7 @@ NAMES = [
     *("Writer", "Writing"),
     *("Classifier", "Classification", "ClassifierEstimator"),
     *("Tagger", "TaggedSentence", "TaggedWord", "TaggerEstimator"),
-    *("Filler", "Filled", "Embedder", "Attender"),
+    *("Filler", "Filled", "Matcher", "Match", "Hit", "Embedder", "Attender"),
     *("evaluate_run", "Evaluation", "ScoreLine", "corpus_scores"),
     *("compare_runs", "head_importance", "prune"),
     *("Recipe", "read_recipe", "Task", "Tokenizer", "PairFilter"),

@@ -11,7 +11,10 @@ from pydantic_core import PydanticUndefined
 
 from regard.recipe import Recipe
 
-ORDER = ("data", "augmentation", "tokenizer", "encoder", "model", "head", "train", "decode")
+ORDER = (
+    *("data", "augmentation", "tokenizer", "encoder", "model", "head", "space", "train"),
+    "decode",
+)
 
 
 @dataclass(frozen=True)

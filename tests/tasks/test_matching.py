@@ -355,7 +355,7 @@ def test_an_index_is_updated_not_rebuilt(run: Path, tmp_path: Path) -> None:
 
     def search() -> tuple[int, list[Any]]:
         counter = Counter()
-        hits = matcher.search(folder, "a red square", top=4, reporter=counter.reporter())
+        hits = matcher.search(folder, "a red square", n_best=4, reporter=counter.reporter())
         return counter.read, hits
 
     read, hits = search()
@@ -368,8 +368,8 @@ def test_an_index_is_updated_not_rebuilt(run: Path, tmp_path: Path) -> None:
     (folder / "green1.png").write_bytes(b"<html>")  # no longer an image
     read, hits = search()
     assert read == 3
-    fresh = matcher.search(folder, "a red square", top=20, index=tmp_path / "fresh.safetensors")
-    again = matcher.search(folder, "a red square", top=20)
+    fresh = matcher.search(folder, "a red square", n_best=20, index=tmp_path / "fresh.safetensors")
+    again = matcher.search(folder, "a red square", n_best=20)
     assert [(hit.name, round(hit.similarity, 5)) for hit in fresh] == [
         (hit.name, round(hit.similarity, 5)) for hit in again
     ]
@@ -377,7 +377,7 @@ def test_an_index_is_updated_not_rebuilt(run: Path, tmp_path: Path) -> None:
     assert {"red99.png", "blue0.png"} <= names
     assert not {"red2.png", "green1.png"} & names
     assert search()[0] == 0  # what cannot be read is not tried again
-    assert matcher.search(folder, like=folder / "red99.png", top=1)[0].name == "red99.png"
+    assert matcher.search(folder, like=folder / "red99.png", n_best=1)[0].name == "red99.png"
 
 
 def test_an_interrupted_index_is_continued(
@@ -408,7 +408,7 @@ def test_a_search_writes_a_page(
 ) -> None:
     page = tmp_path / "hits.html"
     where = ["--images", str(data / "photos")]
-    main(["search", str(run), *where, "a <red> square", "--top", "3", "--html", str(page)])
+    main(["search", str(run), *where, "a <red> square", "--n-best", "3", "--html", str(page)])
     shown = capsys.readouterr()
     assert len(shown.out.splitlines()) == 3
     assert "60 new" in shown.err

@@ -18,7 +18,7 @@ def search(
     *,
     images: tuple[Path, ...] = (),
     like: Path | None = None,
-    top: Annotated[int, Parameter(validator=Number(gte=1))] = 10,
+    n_best: Annotated[int, Parameter(validator=Number(gte=1))] = 10,
     html: Path | None = None,
     index: Path | None = None,
     as_json: AsJson = False,
@@ -40,7 +40,7 @@ def search(
         A folder or .npz archive of images to search. Repeat it for more.
     like
         An image: look for others like it, instead of a text.
-    top
+    n_best
         How many images to show.
     html
         Write a page with the images that were found to this file.
@@ -67,7 +67,7 @@ def search(
     for problem in found.problems:
         say(problem)
     say(found.summary())
-    hits = found.nearest(query, top)
+    hits = found.nearest(query, n_best)
     for hit in hits:
         facts = {"image": hit.name, "similarity": round(hit.similarity, 4)}
         results(

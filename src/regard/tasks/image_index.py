@@ -138,7 +138,7 @@ class ImageIndex:
         words = [f"{count:,} {name}" for name, count in counts.items() if count]
         return f"{len(self.names):,} images: {', '.join(words) or 'nothing new'}"
 
-    def nearest(self, query: Vectors, top: int) -> "list[Hit]":
+    def nearest(self, query: Vectors, n_best: int) -> "list[Hit]":
         """The images whose vectors are most like a vector [w]."""
         from regard.tasks.matcher import Hit
 
@@ -146,7 +146,7 @@ class ImageIndex:
         if not len(readable):
             raise DataError("none of the images can be read, so none is found")
         similarity = self.vectors[readable] @ query
-        order = np.argsort(-similarity, kind="stable")[:top]
+        order = np.argsort(-similarity, kind="stable")[:n_best]
         return [
             Hit(self.names[int(readable[i])], int(readable[i]), float(similarity[i])) for i in order
         ]

@@ -280,7 +280,7 @@ class Matcher:
         text: str | None = None,
         *,
         like: Any = None,
-        top: int = 10,
+        n_best: int = 10,
         index: Path | str | None = None,
         reporter: Reporter = SILENT,
     ) -> list[Hit]:
@@ -297,7 +297,7 @@ class Matcher:
             What to look for in words.
         like
             An image to look for others like it, as `embed_images` takes it.
-        top
+        n_best
             How many images to return.
         index
             The file of vectors; by default it is in the run folder.
@@ -315,7 +315,7 @@ class Matcher:
             Neither a text nor an image to look for, or both.
         """
         found = self.indexed(find_images(as_paths(images)), as_paths(images), index, reporter)
-        return found.nearest(self.query(text, like), top)
+        return found.nearest(self.query(text, like), n_best)
 
     def query(self, text: str | None, like: Any) -> Vectors:
         """The vector of what to look for."""

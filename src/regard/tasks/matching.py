@@ -72,8 +72,8 @@ class MatchingRecipe(Recipe):
 
     task: Literal["matching"] = Field(default="matching", description="What the model is for.")
     data: CaptionedImageSection
-    tokenizer: TokenizerSection = TokenizerSection()
     augmentation: AugmentationSection = AugmentationSection()
+    tokenizer: TokenizerSection = TokenizerSection()
     encoder: CnnConfig | VitConfig | Lite0Config = Field(
         default_factory=dict, validate_default=True
     )
