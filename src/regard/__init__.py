@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from regard.recipe import read as read_recipe
     from regard.run import Run
     from regard.tasks.attender import Attender
+    from regard.tasks.captioner import Captioner, ImageCaption
     from regard.tasks.classification import Classification, Classifier
     from regard.tasks.embedder import Embedder
     from regard.tasks.filler import Filled, Filler
@@ -55,6 +56,8 @@ __all__ = [  # noqa: RUF022
     "Classifier",
     "Classification",
     "ClassifierEstimator",
+    "Captioner",
+    "ImageCaption",
     "Tagger",
     "TaggedSentence",
     "TaggedWord",
@@ -99,6 +102,8 @@ _HOMES = {
     "Classifier": "regard.tasks.classification:Classifier",
     "Classification": "regard.tasks.classification:Classification",
     "ClassifierEstimator": "regard.api.estimators:ClassifierEstimator",
+    "Captioner": "regard.tasks.captioner:Captioner",
+    "ImageCaption": "regard.tasks.captioner:ImageCaption",
     "Tagger": "regard.tasks.tagging:Tagger",
     "TaggedSentence": "regard.tasks.tagging:TaggedSentence",
     "TaggedWord": "regard.tasks.tagging:TaggedWord",

@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from regard.data.batch import Batch, TextBatch
+from regard.data.caption_batches import CaptionBatch
 from regard.data.image_batches import ImageBatch
 from regard.data.label_ids import LabelBatch
 from regard.data.masked import MaskedBatch
@@ -120,6 +121,16 @@ def image_label(
         logits, batch.labels, weights, label_smoothing=label_smoothing, reduction="sum"
     )
     return Loss(total, len(batch.labels))
+
+
+def caption(model: Any, batch: CaptionBatch, label_smoothing: float = 0.0) -> Loss:
+    """Cross-entropy of every token of a caption given the image and the tokens before it."""
+    features = model.features(batch.images, batch.target)
+    labels = batch.labels[batch.label_mask]
+    total = linear_cross_entropy(
+        features[batch.label_mask], model.output.weight, labels, label_smoothing
+    )
+    return Loss(total, labels.numel())
 
 
 def masked_token(model: Any, batch: MaskedBatch, label_smoothing: float = 0.0) -> Loss:

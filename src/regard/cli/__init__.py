@@ -47,6 +47,7 @@ COMMANDS = {
         "generate": "Continue a text with a language model.",
         "score": "Show how likely a text is to a language model, token by token.",
         "classify": "Label texts or images with a classifier.",
+        "caption": "Describe images with a captioner.",
         "tag": "Label the words of sentences with a tagger.",
         "fill": "Fill in what is masked in a text.",
         "match": "Find the text that fits an image best, among those you give.",

@@ -22,7 +22,7 @@ from regard.cli.options import (
 from regard.errors import UsageError
 
 if TYPE_CHECKING:
-    from regard.tasks.task import Evaluation, SearchOptions
+    from regard.tasks.task import Evaluation, SearchOptions, Task
 
 
 def evaluate(
@@ -46,7 +46,8 @@ def evaluate(
     """Score a run on data that it has not seen.
 
     A translator gets BLEU, chrF, TER and exact matches, with signatures and 95 % intervals; a
-    classifier or tagger accuracy and F1; a language model perplexity. Without files, a translator
+    classifier or tagger accuracy and F1; a captioner BLEU and CIDEr-D, also with the images
+    shuffled; a language model perplexity. Without files, a translator
     of the built-in corpus is scored on its test sentences.
 
     Parameters
@@ -54,13 +55,14 @@ def evaluate(
     run
         A run folder.
     data
-        For other runs than translators: labelled texts, tagged sentences or running text.
+        For other runs than translators: labelled texts, tagged sentences, running text, or images
+        and their captions.
     picture
         With --data and labels: draw which labels are confused to this file: .png, .svg or .pdf.
     bootstrap
         Resamples for the intervals; 0 leaves them out.
     output
-        Write the translations to this file; with --data and labels, the labels that were found.
+        Write the translations or captions to this file; with labels, those that were found.
     as_json
         Print one JSON object with all figures.
     """
@@ -82,22 +84,20 @@ def evaluate(
         "--engine": engine if engine != "auto" else None,
         "--int8": int8 or None,
     }
-    searches = task.test_files == "pairs"
+    pairs = task.test_files == "pairs"
     if data:
-        if searches:
+        if pairs:
             raise UsageError(f"{run}: a translator is tested with --source and --reference")
         if task.test_files != "data":
             raise UsageError(f"{run}: runs of task {task.name} take no files; leave --data out")
-        check_unused(given)
-        if (picture or output) is not None and not task.gives_labels:
-            raise UsageError(
-                "--picture and --output are for labels; this run has none, leave them out"
-            )
+        searched = {"--beam-size", "--length-penalty"} if task.searches else set()
+        check_unused({name: value for name, value in given.items() if name not in searched})
+        check_files(task, picture, output)
     elif picture is not None:
         raise UsageError("--picture shows which labels are confused; it goes with --data")
     elif task.test_files == "data":
         raise UsageError(f"{run}: a run of task {task.name}; give its test files with --data")
-    elif not searches:
+    elif not pairs:
         check_unused(given)
     check_inputs(source, reference)
     for path in data:
@@ -105,13 +105,21 @@ def evaluate(
     test = Test(
         files=data or tuple(file for file in (source, reference) if file is not None),
         bootstrap=bootstrap,
-        search=options(beam_size, length_penalty, engine, int8, heads) if searches else None,
+        search=options(beam_size, length_penalty, engine, int8, heads) if task.searches else None,
         device=device,
         reporter=SCREEN,
     )
     found = task.evaluate(opened, test)
     write_files(found, picture, output)
     report(found, as_json)
+
+
+def check_files(task: "Task", picture: Path | None, output: Path | None) -> None:
+    """Refuse files that an evaluation of this task does not write."""
+    if picture is not None and not task.gives_labels:
+        raise UsageError("--picture is for labels; this run has none, leave it out")
+    if output is not None and not (task.gives_labels or task.searches):
+        raise UsageError("--output is for labels; this run has none, leave it out")
 
 
 def check_unused(given: Mapping[str, object]) -> None:

@@ -10,10 +10,8 @@ import torch
 from torch import Tensor
 
 from regard.data.batch import batch_sources
-from regard.decode import filters
-from regard.decode.beam import beam
 from regard.decode.contract import Filter, Hypothesis, Step
-from regard.decode.sample import collect
+from regard.decode.outputs import outputs
 from regard.decode.search import Search
 from regard.engines import Abandoned, Stopped, never
 from regard.engines.batches import batches_by_length
@@ -122,50 +120,21 @@ class Native:
         device = self._device
         source, mask = batch_sources([np.array([*each, self.specials.end]) for each in sources])
         source, mask = source.to(device), mask.to(device)
-        copies = 1 if search.temperature is None else search.n_best
         step = stoppable(self.model.step, stopped)  # the type of the state depends on the model
-        state: Any = self.model.start(source, mask)
         limits = [
             self.max_length(ids, prefix, search)
             for ids, prefix in zip(sources, prefixes, strict=True)
         ]
-        chosen = search.filters(self.specials)
-        if copies > 1:
-            rows = torch.arange(len(sources), device=device).repeat_interleave(copies)
-            state = state.select(rows)
-        if any(prefixes):
-            repeated = [prefix for prefix in prefixes for _ in range(copies)]
-            chosen.insert(0, filters.forced_prefix(repeated))
-        first = torch.full((len(sources) * copies,), self.specials.start, device=device)
-        max_lengths = torch.tensor(limits, device=device).repeat_interleave(copies)
-        if watch is not None:
-            chosen.append(watch)
-        if watch is not None or (search.temperature is None and search.beam_size > 1):
-            return beam(
-                step,
-                state,
-                first,
-                max_lengths=max_lengths,
-                beam_size=search.beam_size,
-                n_best=search.n_best,
-                length_penalty=search.length_penalty,
-                end=self.specials.end,
-                filters=chosen,
-            )
-        greedy = search.temperature is None  # the result of a beam of one, with less work
-        drawn = collect(
+        return outputs(
             step,
-            state,
-            first,
-            max_lengths=max_lengths,
-            end=self.specials.end,
-            filters=chosen,
-            seeds=None if greedy else [search.seed + i % copies for i in range(len(first))],
-            length_penalty=search.length_penalty if greedy else 1.0,
-            scored=scored or copies > 1,
+            self.model.start(source, mask),
+            torch.tensor(limits, device=device),
+            search,
+            self.specials,
+            prefixes,
+            watch,
+            scored,
         )
-        groups = [drawn[i : i + copies] for i in range(0, len(drawn), copies)]
-        return [sorted(group, key=lambda each: -each.score) for group in groups]
 
 
 def stoppable(step: Step[Any], stopped: Stopped) -> Step[Any]:

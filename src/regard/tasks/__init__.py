@@ -171,8 +171,8 @@ TASKS: dict[str, Entry] = {
             commands=frozenset({"classify"}),
         ),
         Entry(
-            name="matching",
-            module="regard.tasks.matching",
+            name="captioning",
+            module="regard.tasks.captioning",
             flag="images",
             companions=(
                 Companion(
@@ -182,6 +182,18 @@ TASKS: dict[str, Entry] = {
                     needed=True,
                 ),
             ),
+            columns=(Column(("image",), "text"), Column(("caption",), "text")),
+            takes_examples=False,
+            views=("training",),
+            title="Describe images",
+            explanation="A caption of each image.",
+            commands=frozenset({"caption"}),
+        ),
+        Entry(
+            name="matching",
+            module="regard.tasks.matching",
+            flag="images",
+            companions=(Companion("captions", needed=True),),
             columns=(Column(("image",), "text"), Column(("caption",), "text")),
             takes_examples=False,
             serves=frozenset({"embeddings"}),

@@ -190,7 +190,7 @@ def look_at(images: ImageList) -> ImageFacts:
             colours += bool((pixels != pixels[..., :1]).any())
     if not sides:
         raise DataError(f"{images.names[0]}: none of the images can be read")
-    signs = all(len(label) == 1 for label in images.classes)
+    signs = bool(images.classes) and all(len(label) == 1 for label in images.classes)
     learned = sum(split not in (VALID, TEST) for split in images.splits) or len(images)
     return ImageFacts(learned, int(np.median(sides)), grey=not colours, are_signs=signs)
 

@@ -275,6 +275,7 @@ class Task:
     # references, or "" if it needs none.
     test_files: str = ""
     check_test: Callable[[Path], None] = check_file  # that such a file can be read
+    searches: bool = False  # whether its outputs are searched for, with a beam
     gives_labels: bool = False  # which an evaluation can write and draw
     metrics: tuple[Metric, ...] = ()
     unit: str = "tokens"  # what the speed of training counts

@@ -159,6 +159,7 @@ TASK = Task(
     load=load,
     evaluate=evaluate,
     test_files="pairs",
+    searches=True,
     metrics=(PERPLEXITY, BLEU, CHRF),
     describe=describe,
     commands=commands,
