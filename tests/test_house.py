@@ -167,7 +167,7 @@ def test_a_permitted_import_is_let_through(room: str, text: str) -> None:
 
 TASK_NAMES = {
     *("translation", "language-model", "masked-language-model", "classification", "tagging"),
-    *("image-classification", "matching"),
+    *("image-classification", "captioning", "matching"),
 }
 # A name of a task that is something else, and what it is.
 OTHER_MEANINGS = {

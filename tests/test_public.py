@@ -12,6 +12,7 @@ NAMES = [
     *("Translator", "Translation", "Search", "Alignment"),
     *("Writer", "Writing"),
     *("Classifier", "Classification", "ClassifierEstimator"),
+    *("Captioner", "ImageCaption"),
     *("Tagger", "TaggedSentence", "TaggedWord", "TaggerEstimator"),
     *("Filler", "Filled", "Matcher", "Match", "Hit", "Embedder", "Attender"),
     *("evaluate_run", "Evaluation", "ScoreLine", "corpus_scores"),
