@@ -19,7 +19,7 @@ from PIL import Image
 import regard
 from regard.cli import main
 from regard.configs.bert import BertConfig
-from regard.configs.clip import SharedSpaceConfig
+from regard.configs.clip import BagConfig, SharedSpaceConfig
 from regard.configs.gpt import GPTConfig
 from regard.configs.image import ImageShape
 from regard.configs.recurrent import ReaderConfig
@@ -43,7 +43,8 @@ COLOURS = {"blue": (20, 30, 220), "green": (30, 200, 40), "red": (210, 20, 30)}
 SETTINGS = [
     *("train.steps=24", "train.eval_every=12", "train.save_every=12", "train.batch_size=24"),
     *("train.threads=1", "train.device=cpu", "train.log_every=1", "train.learning_rate=0.005"),
-    *("encoder.widths=[8,8]", "model.d_model=16", "space.width=8", "data.held_out_share=0.2"),
+    *("encoder.widths=[8,8]", "model.kind=recurrent", "model.d_model=16", "space.width=8"),
+    *("space.dropout=0.1", "data.held_out_share=0.2"),
 ]
 
 
@@ -170,6 +171,7 @@ def test_two_processes_compare_with_the_rows_of_both(
 # The model.
 
 TEXT_TOWERS = [
+    BagConfig(d_model=8, dropout=0),
     ReaderConfig(d_model=8, dropout=0),
     BertConfig(num_layers=1, d_model=8, d_ff=8, num_heads=2, max_positions=20, dropout=0),
     GPTConfig(num_layers=1, d_model=8, d_ff=8, num_heads=2, max_positions=20, dropout=0),

@@ -1,4 +1,8 @@
-"""Settings of the space in which images and texts are compared (Radford et al. 2021)."""
+"""Settings of the space in which images and texts are compared (Radford et al. 2021), and of the
+simplest reader of texts.
+"""
+
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -20,3 +24,22 @@ class SharedSpaceConfig(BaseModel):
         le=10,
         description="How sharply similarities are compared at first; training changes it.",
     )
+
+
+class BagConfig(BaseModel):
+    """A reader that knows which words a text has, but not their order."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: Literal["bag"] = Field(default="bag", description="The model: a bag of words.")
+    d_model: int = Field(default=300, ge=1, le=65536, description="Width of a word's vector.")
+    dropout: float = Field(
+        default=0.2, ge=0, lt=1, description="Share of the numbers that training hides at random."
+    )
+
+    @property
+    def depth(self) -> int:
+        return 1
+
+    def summary(self) -> str:
+        return f"bag of words, d_model {self.d_model}"

@@ -5,13 +5,14 @@ shared space. Masks: True = a real token.
 """
 
 import math
+import sys
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from regard.configs.bert import BertConfig
-from regard.configs.clip import SharedSpaceConfig
+from regard.configs.clip import BagConfig, SharedSpaceConfig
 from regard.configs.gpt import GPTConfig
 from regard.configs.image import ImageShape
 from regard.configs.recurrent import ReaderConfig
@@ -21,7 +22,7 @@ from regard.models.gpt import GPT
 from regard.models.images import ImageConfig, build_encoder
 from regard.models.reader import Reader
 
-TextConfig = BertConfig | ReaderConfig | GPTConfig
+TextConfig = BagConfig | BertConfig | ReaderConfig | GPTConfig
 # The sharpest comparison: similarities times 100, as in the paper.
 LARGEST_SCALE = 100.0
 
@@ -87,8 +88,26 @@ class Clip(nn.Module):
         return self.image_vectors(images), self.text_vectors(tokens, mask), self.scale
 
 
-def build_reader(config: TextConfig, vocabulary: int) -> Bert | Reader | GPT:
+class Bag(nn.Module):
+    """A vector for each word, whatever stands beside it."""
+
+    longest = sys.maxsize
+
+    def __init__(self, config: BagConfig, vocabulary: int) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(vocabulary, config.d_model)
+        nn.init.normal_(self.embedding.weight, std=0.1)
+        self.dropout = Dropout(config.dropout)
+
+    def features(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """[B, T] → [B, T, d]"""
+        return self.dropout(self.embedding(tokens))  # type: ignore[no-any-return]
+
+
+def build_reader(config: TextConfig, vocabulary: int) -> Bag | Bert | Reader | GPT:
     match config:
+        case BagConfig():
+            return Bag(config, vocabulary)
         case BertConfig():
             # It predicts no tokens or sentences.
             heads = {"masked_head": False, "pooler": False, "next_sentence": False}

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from regard.configs.bert import BertConfig
-from regard.configs.clip import SharedSpaceConfig
+from regard.configs.clip import BagConfig, SharedSpaceConfig
 from regard.configs.cnn import CnnConfig
 from regard.configs.gpt import GPTConfig
 from regard.configs.lite0 import Lite0Config
@@ -65,7 +65,12 @@ class MatchingTraining(TrainSection):
 class MatchingRecipe(Recipe):
     """A model that compares images with texts."""
 
-    models: ClassVar = {"recurrent": ReaderConfig, "bert": BertConfig, "gpt": GPTConfig}
+    models: ClassVar = {
+        "bag": BagConfig,
+        "recurrent": ReaderConfig,
+        "bert": BertConfig,
+        "gpt": GPTConfig,
+    }
     encoders: ClassVar = {"cnn": CnnConfig, "vit": VitConfig, "lite0": Lite0Config}
     pretrained: ClassVar = dict.fromkeys(image_features.PRETRAINED, "encoder")
     metrics = ("loss", *(each.name for each in RECALLS), MEAN_RECALL.name)
@@ -77,7 +82,7 @@ class MatchingRecipe(Recipe):
     encoder: CnnConfig | VitConfig | Lite0Config = Field(
         default_factory=dict, validate_default=True
     )
-    model: ReaderConfig | BertConfig | GPTConfig = Field(
+    model: BagConfig | ReaderConfig | BertConfig | GPTConfig = Field(
         default_factory=dict, validate_default=True
     )
     space: SharedSpaceConfig = SharedSpaceConfig()
@@ -85,7 +90,7 @@ class MatchingRecipe(Recipe):
 
     @model_validator(mode="after")
     def fits_together(self) -> Self:
-        if not isinstance(self.model, ReaderConfig):
+        if isinstance(self.model, BertConfig | GPTConfig):
             check_positions(self.model.max_positions, self.data.max_length, "data.max_length")
         if self.augmentation.cut_mix:
             raise ValueError("augmentation.cut_mix: a caption is of one image; leave it out")
@@ -166,7 +171,7 @@ def pairs(
     texts, ids = part.texts(), tokenizer.encode_batch(part.texts())
     kept = [place for place, each in enumerate(ids) if len(each) <= room]
     if left := len(ids) - len(kept):
-        yield Note(f"{left:,} captions of more than {room} pieces are left out")
+        yield Note(f"captions of more than {room} pieces are left out: {left:,}")
     if len(kept) < 2:
         raise DataError(f"{recipe.data.shown()[0]}: too few captions ({len(kept)}); give more")
     return MatchingPairs(
