@@ -28,7 +28,7 @@ def suggest(
     each = len(found) / max(1, sum(bool(captions) for captions in found.by_image))
     count = round(facts.count * each)
     batch = 256 if count >= 4000 else max(8, min(64, count // 8))
-    passes = 10 if kind == "lite0" else 30
+    passes = 20 if kind == "lite0" else 30
     steps = max(200, min(round(passes * count / batch), 50_000))
     values = {
         "data": {"image_size": size, "channels": 1 if facts.grey else 3, **data},
@@ -36,7 +36,7 @@ def suggest(
         "augmentation": changes,
         "encoder": {"kind": kind, **encoder},
         "model": model,
-        "space": {"width": 512, "dropout": 0.2},
+        "space": {"width": 512, "dropout": 0.3},
         "train": {
             **paces(steps, min(200, steps // 10), max(25, steps // 15)),
             "batch_size": batch,
@@ -66,7 +66,7 @@ def suggest(
 def text_tower(kind: str) -> tuple[Section, str]:
     if kind == "bag":
         words = "captions are read as bags of words, which learn most from few images"
-        return {"kind": kind, "d_model": 300}, words
+        return {"kind": kind, "d_model": 300, "dropout": 0.3}, words
     if kind == "recurrent":
         model: Section = {"kind": kind, "cell": "gru", "d_model": 512, "dropout": 0.2}
         return model, "captions are read by a bidirectional GRU of width 512"
