@@ -22,6 +22,7 @@ from regard.cli.options import (
 from regard.errors import UsageError
 
 if TYPE_CHECKING:
+    from regard.run import Run
     from regard.tasks.task import Evaluation, SearchOptions, Task
 
 
@@ -95,7 +96,7 @@ def evaluate(
         check_files(task, picture, output)
     elif picture is not None:
         raise UsageError("--picture shows which labels are confused; it goes with --data")
-    elif task.test_files == "data":
+    elif task.test_files == "data" and not has_own_test(opened):
         raise UsageError(f"{run}: a run of task {task.name}; give its test files with --data")
     elif not pairs:
         check_unused(given)
@@ -120,6 +121,12 @@ def check_files(task: "Task", picture: Path | None, output: Path | None) -> None
         raise UsageError("--picture is for labels; this run has none, leave it out")
     if output is not None and not (task.gives_labels or task.searches):
         raise UsageError("--output is for labels; this run has none, leave it out")
+
+
+def has_own_test(run: "Run") -> bool:
+    """Whether a run learned from data that comes with regard, which has a test part."""
+    data = getattr(run.recipe(), "data", None)
+    return bool(getattr(data, "builtin", None))
 
 
 def check_unused(given: Mapping[str, object]) -> None:

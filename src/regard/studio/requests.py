@@ -82,6 +82,15 @@ class TextLayer(Text):
     measure: Measure = "weights"
 
 
+class Image(Asked):
+    """An image as the model sees it, for a run that labels images."""
+
+    pixels: str = Field(max_length=4_500_000)  # bytes as base64, row by row
+    label: str = Field(default="", max_length=10_000)  # that maps are about; "" is the likeliest
+    hidden: Ids = Field(default=[], max_length=256)  # patches, counted row by row
+    off: list[str] = Field(default=[], max_length=1_000)  # heads like "encoder.1.3"
+
+
 class Length(Asked):
     length: int = Field(ge=2, le=LONGEST)
 

@@ -20,6 +20,7 @@ from regard.studio.guard import Guard
 from regard.studio.metrics import read_on
 from regard.studio.requests import (
     Asked,
+    Image,
     Layer,
     Length,
     Pair,
@@ -33,6 +34,9 @@ from regard.studio.runs import OpenRun
 
 PAGE = Path(__file__).parent / "page"
 LARGEST_BODY = 1 << 20
+# Of the pixels that a model sees, as text; and of an image file that a visitor gives.
+LARGEST_PIXELS = 5 << 20
+LARGEST_FILE = 16_000_000
 
 
 def build_app(runs: Sequence[OpenRun], host: str = "127.0.0.1", token: str = "") -> Starlette:
@@ -43,6 +47,7 @@ def build_app(runs: Sequence[OpenRun], host: str = "127.0.0.1", token: str = "")
         Route("/api/translate", translated, methods=["POST"]),
         Route("/api/layer", layer, methods=["POST"]),
         Route("/api/text_layer", layer, methods=["POST"]),
+        Route("/api/square", squared, methods=["POST"]),
         Route("/api/{question}", answered, methods=["POST"]),
         Mount("/", StaticFiles(directory=PAGE, html=True)),
     ]
@@ -70,15 +75,46 @@ async def body(request: Request) -> object:
     """The JSON of a request. Other types are refused, since forms of other pages can send them."""
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
         raise RequestError("the request is not JSON; send application/json")
-    data = b""
-    async for chunk in request.stream():
-        data += chunk
-        if len(data) > LARGEST_BODY:
-            raise RequestError("the request is too large; send at most a megabyte")
+    most = LARGEST_PIXELS if request.url.path == "/api/image" else LARGEST_BODY
+    data = await content(request, most, "the request is too large; send at most a megabyte")
     try:
         return json.loads(data)
     except (ValueError, RecursionError):
         raise RequestError("the request is not valid JSON") from None
+
+
+async def content(request: Request, most: int, problem: str) -> bytes:
+    """The bytes of a request, which is refused as soon as it is known to be too large."""
+    said = request.headers.get("content-length", "0")
+    if said.isdecimal() and int(said) > most:
+        raise RequestError(problem)
+    chunks, size = [], 0
+    async for chunk in request.stream():
+        chunks.append(chunk)
+        size += len(chunk)
+        if size > most:
+            raise RequestError(problem)
+    return b"".join(chunks)
+
+
+async def squared(request: Request) -> Response:
+    """An image file in, the pixels that the model sees out. The type is one that forms of other
+    pages cannot send.
+    """
+    if request.headers.get("content-type", "") != "application/octet-stream":
+        raise RequestError("send an image as application/octet-stream")
+    number = request.query_params.get("run", "0")
+    run = run_of(request, int(number) if number.isdecimal() else 0)
+    megabytes = LARGEST_FILE // 1_000_000
+    problem = f"the image has more than {megabytes} MB; save it smaller"
+    data = await content(request, LARGEST_FILE, problem)
+
+    def work() -> dict[str, Any]:
+        from regard.studio.images import square
+
+        return square(run, data)
+
+    return JSONResponse(await run_in_threadpool(work))
 
 
 async def described(request: Request) -> Response:
@@ -104,10 +140,13 @@ Answer = Callable[[OpenRun, Any], dict[str, Any]]
 
 def questions() -> dict[str, tuple[type[Asked], Answer]]:
     """The questions by name, each with its schema and its answer, which needs PyTorch."""
-    from regard.studio import endpoints, texts
+    from regard.studio import endpoints, images, texts
 
     return {
         "text": (Text, texts.text),
+        "image": (Image, images.image),
+        "image_samples": (Asked, images.image_samples),
+        "image_positions": (Asked, images.image_positions),
         "trace": (Pair, endpoints.trace),
         "weight": (Weight, endpoints.weight),
         "tree": (Sentence, endpoints.tree),

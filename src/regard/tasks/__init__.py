@@ -165,9 +165,12 @@ TASKS: dict[str, Entry] = {
             companions=(Companion("labelled"),),
             columns=(Column(("image",), "text"), Column(("label",), "label")),
             takes_examples=False,
-            views=("training",),
+            views=("image", "training"),
             title="Classify images",
-            explanation="The probability of each label.",
+            explanation=(
+                "The probability of each label, and which parts of the image it comes from: hide a "
+                "patch and read what changes."
+            ),
             commands=frozenset({"classify"}),
         ),
         Entry(

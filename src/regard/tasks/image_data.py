@@ -24,6 +24,7 @@ from regard.data.image_files import (
 from regard.data.image_split import divided
 from regard.data.image_tables import labelled
 from regard.data.images import decode
+from regard.data.shapes import shapes
 from regard.errors import DataError
 from regard.files import write_file
 from regard.reporter import Reporter
@@ -58,6 +59,8 @@ def sizes_of(data: ImageSection) -> dict[str, int]:
 
 def labelled_images(data: LabelledImageSection) -> ImageList:
     """All images that a recipe names, with their labels; those of `valid` are of that split."""
+    if data.builtin:
+        return shapes()
     found = find_images(data.paths("train"))
     if table := data.labels_path():
         found = labelled(found, table)
@@ -71,8 +74,10 @@ def labelled_images(data: LabelledImageSection) -> ImageList:
 
 
 def test_images(files: Sequence[Path], data: LabelledImageSection) -> ImageList:
-    """Images to score a classifier on: those of the test split, where there is one."""
-    found = find_images(files)
+    """Images to score a classifier on: those of the test split, where there is one. Without files,
+    those that regard draws.
+    """
+    found = shapes() if not files and data.builtin else find_images(files)
     table = data.labels_path()
     if not found.labels and table and table.exists():
         found = labelled(found, table)

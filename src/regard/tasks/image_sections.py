@@ -32,10 +32,19 @@ class ImageSection(FilesSection):
 class LabelledImageSection(ImageSection):
     """Images with a label each."""
 
+    builtin: Literal["shapes"] | None = Field(
+        default=None, description="Images that regard draws itself, instead of files."
+    )
     labels: str = Field(
         default="",
         description="A table of file names and labels; without it, the folder is the label.",
     )
+
+    def named(self) -> bool:
+        return bool(self.train) != (self.builtin is not None)
+
+    def shown(self) -> str | list[str]:
+        return self.builtin or super().shown()
 
     def labels_path(self) -> Path | None:
         return Path(self.folder, self.labels) if self.labels else None

@@ -78,16 +78,19 @@ def agreement(map_of_model: Tensor, hidden: Tensor) -> float:
     """How well a map tells which patches matter: the rank correlation (Spearman's) of its values
     with what hiding the patches does, from -1 to 1. A map of other rows and columns is scaled.
     """
-    map_of_model = map_of_model.double().cpu()
-    if map_of_model.shape != hidden.shape:
-        scaled = F.interpolate(
-            map_of_model[None, None], tuple(hidden.shape), mode="bilinear", align_corners=False
-        )
-        map_of_model = scaled[0, 0]
-    first, second = ranks(map_of_model.flatten()), ranks(hidden.double().cpu().flatten())
+    rows, columns = hidden.shape
+    fitting = scaled(map_of_model.double().cpu(), (rows, columns))
+    first, second = ranks(fitting.flatten()), ranks(hidden.double().cpu().flatten())
     if not first.std() or not second.std():
         return 0.0
     return float(torch.corrcoef(torch.stack((first, second)))[0, 1])
+
+
+def scaled(values: Tensor, grid: Grid) -> Tensor:
+    """A map with these rows and columns; between its own places it is a mean of their values."""
+    if tuple(values.shape) == grid:
+        return values
+    return F.interpolate(values[None, None], grid, mode="bilinear", align_corners=False)[0, 0]
 
 
 def ranks(values: Tensor) -> Tensor:

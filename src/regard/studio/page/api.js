@@ -37,6 +37,12 @@ export async function ask(question, body, signal) {
   return (await post(`api/${question}`, body, signal)).json();
 }
 
+/** An image file as the model sees it: {pixels, size, channels}. */
+export async function square(run, file) {
+  const headers = { "Content-Type": "application/octet-stream" };
+  return (await send(`api/square?run=${run}`, { method: "POST", headers, body: file })).json();
+}
+
 /** The weights of one layer: {heads, together, rows, cols, data}. For the measure "norm", what all
  * heads carry together comes after the single heads.
  */

@@ -66,6 +66,13 @@ function tabs() {
   replace(nav, links);
 }
 
+// What one run was asked means nothing to another.
+const OF_ANOTHER_RUN = {
+  step: 0,
+  ...{ prefix: [], typed: "", adopted: [], off: [] },
+  ...{ sample: 0, about: "", hidden: [] },
+};
+
 function describeRuns() {
   const chips = session.runs.map((run, number) =>
     h(
@@ -75,7 +82,7 @@ function describeRuns() {
         class: `run run-${number}`,
         "aria-pressed": String(number === store.state.run),
         title: run.folder,
-        on: { click: () => store.set({ run: number, step: 0, prefix: [], typed: "", adopted: [], off: [] }) },
+        on: { click: () => store.set({ ...OF_ANOTHER_RUN, run: number }) },
       },
       h("strong", {}, run.name),
       h("span", { class: "muted" }, summary(run)),

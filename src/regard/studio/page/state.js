@@ -26,6 +26,10 @@ export const DEFAULTS = Object.freeze({
   lookers: "cross", // the heads that have to
   row: -1,
   col: -1,
+  sample: 0, // a validation image; -1 is one of the visitor's own
+  about: "", // the label that maps of an image are about; "" is the likeliest
+  map: "", // over an image; "" is the one about the label
+  hidden: [], // patches of an image
   worked: "", // the example that is worked by hand
   smooth: 0.6,
   log: false,

@@ -4,6 +4,7 @@ import { alignment } from "./views/alignment.js";
 import { beam } from "./views/beam.js";
 import { compare } from "./views/compare.js";
 import { heads } from "./views/heads.js";
+import { image } from "./views/image.js";
 import { numbers } from "./views/numbers.js";
 import { positions } from "./views/positions.js";
 import { text } from "./views/text.js";
@@ -13,6 +14,7 @@ import { translate } from "./views/translate.js";
 export const VIEWS = [
   ["translate", "Translate", translate],
   ["text", "Text", text],
+  ["image", "Image", image],
   ["alignment", "Alignment", alignment],
   ["heads", "Heads", heads],
   ["numbers", "Numbers", numbers],
