@@ -280,7 +280,7 @@ def test_flags_that_do_not_go_together(photos: Path) -> None:
 def test_commands_for_other_runs_say_what_this_one_is_for(
     run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for words in (["serve"], ["translate", "x"], ["generate", "x"], ["plan"], ["heads"]):
+    for words in (["translate", "x"], ["generate", "x"], ["plan"], ["heads"]):
         with pytest.raises(SystemExit) as stopped:
             main([words[0], str(run), *words[1:]])
         assert stopped.value.code == 1

@@ -34,7 +34,7 @@ WITHOUT_TORCH = (
 # docstring, which is not loaded to list it.
 COMMANDS = {
     "Train": {
-        "demo": "Train, score and show the built-in French–English translator.",
+        "demo": "Train, score and show a built-in translator, or a classifier of images.",
         "check": "Check data before it is trained on, and show the sizes chosen for it.",
         "train": "Train a model from your data or from a recipe, or resume a run.",
         "distill": "Train a smaller or faster student on a run's translations.",

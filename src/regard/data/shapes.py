@@ -6,6 +6,7 @@ that are no shape, with noise over all of it. What an image is follows from its 
 
 from dataclasses import dataclass
 from math import cos, pi, sin
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,6 +106,18 @@ def shapes() -> ImageList:
         labels=[each.label for each in drawn],
         splits=splits,
     )
+
+
+def save_examples(folder: Path) -> dict[str, Path]:
+    """Write an image of each shape that no model has learned from; the file of each label."""
+    folder.mkdir(parents=True, exist_ok=True)
+    first = COUNTS[TRAIN] + COUNTS[VALID]
+    found = {}
+    for number in range(first, first + len(LABELS)):
+        shape = Shape(number)
+        found[shape.label] = folder / f"{shape.label}.png"
+        Image.fromarray(shape.read()).save(found[shape.label])
+    return found
 
 
 def draw(label: str, seed: int) -> Pixels:

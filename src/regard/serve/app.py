@@ -18,6 +18,7 @@ from regard.serve.http.limits import RateLimiter
 from regard.serve.http.metrics import Metrics
 from regard.serve.http.middleware import HEALTH, OuterMiddleware
 from regard.serve.http.refusal import Refusal
+from regard.serve.image_models import classify, image_bytes
 from regard.serve.translation.service import Service
 
 
@@ -76,6 +77,7 @@ class Endpoints:
             Endpoint("/v1/models", get, self.plain(openai.models)),
             Endpoint("/v1/completions", post, self.completions),
             Endpoint("/v1/embeddings", post, self.with_fields(openai.embeddings)),
+            Endpoint("/classify", post, self.classify),
             *pages(self.service),
         ]
 
@@ -114,6 +116,12 @@ class Endpoints:
             media_type="application/octet-stream",
             headers={"content-disposition": f'attachment; filename="{found.name}"'},
         )
+
+    async def classify(self, call: Call) -> dict[str, Any]:
+        fields = call.fields
+        name, classifier = self.service.image_models.classifier(fields.values.get("model") or "")
+        data = image_bytes(fields.values.get("image"), fields.file)
+        return {"model": name, **await self.service.thread.run(classify, classifier, data)}
 
     async def settings(self, call: Call) -> dict[str, Any]:
         return libretranslate.settings(self.service, bool(self.access.keys))

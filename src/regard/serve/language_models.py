@@ -54,7 +54,7 @@ def available(models: Iterable[str]) -> str:
 
 
 def served(folder: Path) -> frozenset[str]:
-    """What the server answers with a run: translations, completions, embeddings."""
+    """What the server answers with a run: translations, completions, embeddings, labels."""
     return tasks.entry(Run.open(folder).task_name()).serves
 
 

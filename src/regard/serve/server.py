@@ -23,6 +23,7 @@ from regard.serve.http.keys import Keys
 from regard.serve.http.limits import Limits
 from regard.serve.http.metrics import Metrics
 from regard.serve.http.protocol import bounded_protocol
+from regard.serve.image_models import ImageModels
 from regard.serve.language_models import LanguageModels, served
 from regard.serve.translation.batching import MAX_BATCH_SENTENCES, Batcher
 from regard.serve.translation.detection import Detector
@@ -117,13 +118,18 @@ def uvicorn_config(app: ASGIApp, settings: Settings) -> uvicorn.Config:
 
 
 def build_service(settings: Settings, metrics: Metrics, say: Callable[[str], None]) -> Service:
-    others = [run for run in settings.runs if gives_embeddings(run)]
-    translators = [run for run in settings.runs if run not in others]
+    others = [run for run in settings.runs if gives(run, "embeddings")]
+    labellers = [run for run in settings.runs if gives(run, "labels")]
+    translators = [run for run in settings.runs if run not in (*others, *labellers)]
     pairs = load_pairs(translators, settings.device, settings.engine, settings.int8, say)
     language_models = LanguageModels()
     for run in others:
         language_models.add(Path(run), settings.device)
         say(f"  {language_models.names[-1]}: {run}")
+    image_models = ImageModels()
+    for run in labellers:
+        image_models.add(Path(run), settings.device)
+        say(f"  {Path(run).resolve().name}: {run}")
     limits = settings.limits
     threads = settings.workers or default_threads(pairs)
     for pair in pairs.pairs:
@@ -139,15 +145,16 @@ def build_service(settings: Settings, metrics: Metrics, say: Callable[[str], Non
         if settings.suggestions
         else None,
         language_models=language_models,
+        image_models=image_models,
     )
 
 
-def gives_embeddings(run: str) -> bool:
-    """Whether a run is a language model or an encoder. Whatever is neither is loaded as a
+def gives(run: str, answer: str) -> bool:
+    """Whether a run gives embeddings, or labels of images. Whatever gives neither is loaded as a
     translator, which reports what is wrong with it.
     """
     folder = Path(run)
-    return (folder / "recipe.toml").is_file() and "embeddings" in served(folder)
+    return (folder / "recipe.toml").is_file() and answer in served(folder)
 
 
 def default_threads(pairs: LanguagePairs) -> int:

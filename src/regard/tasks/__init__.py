@@ -52,7 +52,8 @@ class Entry:
     takes_examples: bool = True
     # Settings of `regard train` beside the files that this task takes.
     options: frozenset[str] = frozenset()
-    # What the server answers with a run: "translations", "completions", "embeddings".
+    # What the server answers with a run: "translations", "completions", "embeddings", and
+    # "labels" of images.
     serves: frozenset[str] = frozenset()
     # Tabs of the studio, and the title and explanation of the first.
     views: tuple[str, ...] = ("training",)
@@ -165,6 +166,7 @@ TASKS: dict[str, Entry] = {
             companions=(Companion("labelled"),),
             columns=(Column(("image",), "text"), Column(("label",), "label")),
             takes_examples=False,
+            serves=frozenset({"labels"}),
             views=("image", "training"),
             title="Classify images",
             explanation=(

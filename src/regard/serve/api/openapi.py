@@ -32,7 +32,13 @@ def description(service: Service) -> dict[str, Any]:
                 "header `Authorization: Bearer KEY`."
             ),
         },
-        "paths": {**libretranslate(service), **deepl(service), **openai(service), **for_machines()},
+        "paths": {
+            **libretranslate(service),
+            **deepl(service),
+            **openai(service),
+            **images(),
+            **for_machines(),
+        },
         "components": {
             "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
         },
@@ -196,6 +202,21 @@ def openai(service: Service) -> dict[str, Any]:
             json_object({**listed, "model": TEXT, "usage": tokens}),
         ),
     }
+
+
+def images() -> dict[str, Any]:
+    body = json_object({"image": TEXT}, {"model": TEXT, "api_key": TEXT})
+    file = {"type": "string", "contentMediaType": "application/octet-stream"}
+    shares = {"type": "object", "additionalProperties": NUMBER}
+    described = post(
+        "Label an image, given as a data URL, as base64, or as the file of a form",
+        body,
+        json_object({"model": TEXT, "label": TEXT, "probabilities": shares}),
+    )
+    content = described["post"]["requestBody"]["content"]
+    form = json_object({"file": file}, {"model": TEXT, "api_key": TEXT})
+    content["multipart/form-data"] = {"schema": form}
+    return {"/classify": described}
 
 
 def for_machines() -> dict[str, Any]:

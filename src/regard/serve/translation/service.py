@@ -9,6 +9,7 @@ from typing import Any
 from regard.decode.search import Search
 from regard.serve.http.limits import Limits
 from regard.serve.http.refusal import Refusal
+from regard.serve.image_models import ImageModels
 from regard.serve.language_models import LanguageModels
 from regard.serve.one_thread import OneThread
 from regard.serve.translation.batching import Batcher
@@ -73,6 +74,7 @@ class Service:
     downloads: Downloads
     memory: TranslationMemory | None = None
     language_models: LanguageModels = field(default_factory=LanguageModels)
+    image_models: ImageModels = field(default_factory=ImageModels)
     thread: OneThread = field(default_factory=OneThread)  # for PyTorch models
 
     async def translate(self, request: TranslationRequest) -> list[Answer]:

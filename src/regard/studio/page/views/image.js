@@ -427,12 +427,7 @@ export function image(session) {
               h("span", { class: "piece", dir: "auto" }, name),
               h("span", { class: "bar" }, h("span", { style: { width: `${100 * now}%` } })),
               h("span", { class: "share" }, percent(Math.log(now))),
-              changed &&
-                h(
-                  "span",
-                  { class: `points ${now >= before ? "up" : "down"}` },
-                  `${signed(100 * (now - before), 1)}`,
-                ),
+              changed && points(100 * (now - before)),
             ),
           );
         }),
@@ -502,6 +497,13 @@ export function image(session) {
   }
 
   return view;
+}
+
+/** A change of a probability in percentage points. */
+function points(value) {
+  const shown = signed(value, 1);
+  const way = { "+": "up", "−": "down" }[shown[0]] ?? "";
+  return h("span", { class: `points ${way}` }, shown);
 }
 
 function signed(value, digits) {
