@@ -38,6 +38,12 @@ def shares(page: Visitor) -> dict[str, float]:
     return dict(found)
 
 
+def click(page: Visitor, selector: str, number: int = 0) -> None:
+    """In one step, since an answer of the server may draw the view anew between two."""
+    page.wait(lambda: len(page.all(selector)) > number)
+    page.run("document.querySelectorAll(arguments[0])[arguments[1]].click()", selector, number)
+
+
 def values(page: Visitor) -> list[float]:
     return page.run(  # type: ignore[no-any-return]
         "return [...document.querySelectorAll('.patch')].map((each) => Number(each.dataset.value))"
@@ -55,7 +61,7 @@ def test_a_sample_is_labelled_and_its_map_is_pythons(
     assert shares(page) == pytest.approx(expected.probabilities, abs=1e-5)
     drawn = expected.maps["gradient × attention"].flatten().tolist()
     assert values(page) == pytest.approx(drawn, abs=1e-5)
-    page.one(".image-right input[value='rollout']").find_element("xpath", "..").click()
+    click(page, ".image-right input[value='rollout']")
     drawn = expected.maps["rollout"].flatten().tolist()
     page.wait(lambda: values(page) == pytest.approx(drawn, abs=1e-5))
 
@@ -64,11 +70,11 @@ def test_a_hidden_patch_changes_the_probabilities_and_comes_back(page: Visitor) 
     page.open(view="image", sample=1, map="patches hidden")
     before = page.wait(lambda: shares(page))
     likeliest, effect = next(iter(before)), values(page)[6]
-    page.all(".patch")[6].click()
+    click(page, ".patch", 6)
     page.wait(lambda: page.all(".points"))
     assert before[likeliest] - shares(page)[likeliest] == pytest.approx(effect, abs=1e-5)
     assert "hidden=6" in page.driver.current_url
-    page.one(".image-right .controls button").click()
+    click(page, ".image-right .controls button")
     page.wait(lambda: not page.all(".points"))
     assert shares(page) == before
 
@@ -90,11 +96,12 @@ def test_only_the_keyboard(page: Visitor) -> None:
 def test_a_head_is_switched_off_and_another_label_asked_about(page: Visitor) -> None:
     page.open(view="image", map="heads", layer=1, head=0)
     before = page.wait(lambda: shares(page))
-    page.one('[aria-label="Head 2 of layer 1 on"]').click()
+    click(page, '[aria-label="Head 2 of layer 1 on"]')
     page.wait(lambda: page.all(".head.off"))
     page.wait(lambda: shares(page) != before)
-    page.all(".label-bar")[2].click()
-    page.wait(lambda: page.all(".label-bar")[2].get_attribute("aria-pressed") == "true")
+    third = list(shares(page))[2]
+    click(page, ".label-bar", 2)
+    page.wait(lambda: page.text('.label-bar[aria-pressed="true"]').startswith(third))
     assert "off=encoder.0.1" in page.driver.current_url
 
 
