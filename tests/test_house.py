@@ -290,6 +290,7 @@ LIGHT = [
     *("recipe_settings", "run", "machine.cores", "machine.memory", "decode.search"),
     *("decode.hypothesis", "configs.transformer", "configs.recurrent", "configs.gpt"),
     *("configs.image", "configs.vit", "configs.cnn", "configs.mlp", "configs.lite0"),
+    *("configs.captioner", "tasks.captioning"),
     *("configs.bert", "engines", "engines.ctranslate2", "engines.conversion", "serve.server"),
     *("tasks.translation.task", "tasks.translation.translator", "tasks.language_model"),
     *("tasks.masked_language_model", "tasks.classification", "tasks.tagging"),
