@@ -17,12 +17,14 @@ sentences.
 """
 
 import hashlib
+import re
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Literal
 
 from regard.data.corpus import Pair
 from regard.data.phrasebook.asking import (
+    by_tone,
     called,
     how_many,
     how_much,
@@ -45,7 +47,8 @@ from regard.data.phrasebook.descriptions import (
 )
 from regard.data.phrasebook.documents import built, diplomacy, handled, treaty, written
 from regard.data.phrasebook.draw import Draw, wheel
-from regard.data.phrasebook.everyday import dealing, doing
+from regard.data.phrasebook.everyday import ability, dealing, doing
+from regard.data.phrasebook.joined import two_clauses
 from regard.data.phrasebook.long import LONGEST_WORDS, long_sentence, num_words
 from regard.data.phrasebook.places import Phrase
 from regard.data.phrasebook.requests import order, request
@@ -65,13 +68,14 @@ from regard.data.phrasebook.sentences import (
 from regard.data.phrasebook.set_phrases import learned_by_heart
 from regard.data.phrasebook.small_talk import (
     calendar,
+    counting,
     feeling,
     greeting,
     opened,
     opinion,
-    quoted,
     sky,
 )
+from regard.data.phrasebook.speech import announced, direct, in_quotes, quoted
 from regard.data.phrasebook.surroundings import existence, timetable, weather, whereabouts
 
 Split = Literal["train", "valid", "test"]
@@ -87,6 +91,7 @@ _SIZES: dict[Variant, dict[Split, int]] = {
 # Shares of 1,000 buckets, a little larger than needed: sizes are exact, shares by a hash are not.
 _TEST_BUCKETS, _VALID_BUCKETS = 20, 11
 _SHORT_WORDS = 9
+_MARKED = ("?", "!", "? »", "! »", ". »")
 _UNPUNCTUATED, _EXCLAIMED, _UNCAPITALISED = 0.3, 0.05, 0.08
 # In the long variant: the limit of sentences as short as plain ones, and of all sentences, in
 # words.
@@ -129,10 +134,14 @@ CONSTRUCTIONS: tuple[tuple[Construction, int], ...] = (
     (treaty, 6),
     (diplomacy, 3),
 )
-# Small sentences and small talk, which the long variant does not have.
+# Small sentences and small talk, which the long variant does not have, and some more journeys,
+# so that they keep their share.
 EVERYDAY: tuple[tuple[Construction, int], ...] = (
+    (journey, 4),
     (doing, 8),
     (dealing, 7),
+    (ability, 4),
+    (two_clauses, 8),
     (position, 2),
     (looks, 4),
     (having_things, 3),
@@ -144,6 +153,7 @@ EVERYDAY: tuple[tuple[Construction, int], ...] = (
     (what_time, 1),
     (what_kind, 1),
     (called, 2),
+    (by_tone, 4),
     (greeting, 2),
     (opened, 3),
     (order, 2),
@@ -151,7 +161,11 @@ EVERYDAY: tuple[tuple[Construction, int], ...] = (
     (feeling, 2),
     (opinion, 1),
     (quoted, 1),
+    (announced, 2),
+    (direct, 2),
+    (in_quotes, 1),
     (calendar, 1),
+    (counting, 1),
     (request, 1),
 )
 
@@ -169,7 +183,7 @@ def _sentence(text: str, mark: str) -> str:
 def _finish(draw: Draw, said: Phrase) -> Phrase:
     """Add a capital and a full stop, except to some short statements, as people type them."""
     bare = said.fr.count(" ") < _SHORT_WORDS and draw.chance(_UNPUNCTUATED)
-    mark = "" if bare or said.fr.endswith(("?", "!")) else "."
+    mark = "" if bare or said.fr.endswith(_MARKED) else "."
     return Phrase(_sentence(said.fr, mark), _sentence(said.en, mark))
 
 
@@ -185,11 +199,11 @@ def _typed(draw: Draw, said: Phrase) -> Phrase:
 
 
 def _bare(text: str) -> str:
-    return text.rstrip(" .?!").casefold()
+    """The words alone."""
+    return " ".join(re.findall(r"\w+", text.casefold()))
 
 
-def _split_of(target: str) -> Split:
-    text = _bare(target)
+def _split_of(text: str) -> Split:
     bucket = int.from_bytes(hashlib.sha256(text.encode()).digest()[:4]) % 1000
     if bucket < _TEST_BUCKETS:
         return "test"
@@ -219,17 +233,24 @@ def _corpus(variant: Variant) -> dict[Split, list[Phrase]]:
     constructions = wheel(*CONSTRUCTIONS, *EVERYDAY) if short else wheel(*CONSTRUCTIONS)
     by_heart = list(learned_by_heart()) if short else []
     # Nothing that is learned by heart is asked in the test, in any spelling.
-    seen = {_bare(text) for phrase in by_heart for text in phrase}
+    known = {_bare(text) for phrase in by_heart for text in phrase}
+    seen: set[str] = set()
+    translations: dict[str, str] = {}
     corpus: dict[Split, list[Phrase]] = {"train": [], "valid": [], "test": []}
     while any(len(corpus[split]) < size for split, size in sizes.items()):
         said = _said(draw, variant, constructions)
         phrase = _typed(draw, said) if short else _finish(draw, said)
         if phrase.fr in seen or _is_held_out(phrase.fr):
             continue
-        if short and (_bare(phrase.fr) in seen or _bare(phrase.en) in seen):
-            continue
+        # Only the long variant's commas count: with them it was split before there was small talk.
+        text = _bare(phrase.en) if short else phrase.en.rstrip(" .?!").casefold()
+        if short:
+            source = _bare(phrase.fr)
+            # The same words may be a statement and a question; the corpus has one of them.
+            if {source, text} & known or translations.setdefault(source, text) != text:
+                continue
         seen.add(phrase.fr)
-        split = _split_of(phrase.en)
+        split = _split_of(text)
         if len(corpus[split]) < sizes[split]:
             corpus[split].append(phrase)
     corpus["train"] += by_heart

@@ -1,11 +1,15 @@
-"""What a traveller asks: where, who, how much, how many, what time, what colour, how old."""
+"""What a traveller asks: where, who, how much, how many, what time, what colour, and whether."""
 
 from regard.data.phrasebook import english, french, phrases, verbs, words
 from regard.data.phrasebook import everyday_words as everyday
 from regard.data.phrasebook.clauses import asked, invert
+from regard.data.phrasebook.descriptions import possession, state_question
 from regard.data.phrasebook.draw import Draw
+from regard.data.phrasebook.everyday import ability, dealing, doing
 from regard.data.phrasebook.phrases import Determiner, Subject, kin, noun_phrase, third
 from regard.data.phrasebook.places import SPOTS, TOWNS, Phrase, names
+from regard.data.phrasebook.scenes import having_things, looks
+from regard.data.phrasebook.sentences import wish_question, yes_no
 from regard.data.phrasebook.words import Noun
 
 _PLACES = (*names(*SPOTS), *everyday.SHOPS)
@@ -35,6 +39,10 @@ _NAMED = (
     ("elle", "s'appelle", "her", True),
     ("vous", "vous appelez", "your", True),
     ("vous", "vous appelez", "your", False),
+)
+_WHETHER = (
+    *(yes_no, yes_no, state_question, wish_question, possession),
+    *(doing, dealing, looks, having_things, ability),
 )
 _NEAREST = Phrase("près d'ici", "near here")
 
@@ -161,6 +169,15 @@ def called(draw: Draw) -> Phrase:
         return asked(Phrase(f"comment s'appelle {who.fr}", f"what is {theirs} name"))
     name = _name(draw, noun.feminine)
     return Phrase(f"{who.fr} s'appelle {name}", f"{theirs} name is {name}")
+
+
+def by_tone(draw: Draw) -> Phrase:
+    """Tu parles français ? A statement becomes a question by its mark alone."""
+    sentence = draw.one(_WHETHER)
+    while not (said := sentence(draw)).fr.startswith("est-ce qu"):
+        continue
+    fr = said.fr.removeprefix("est-ce que ").removeprefix("est-ce qu'")
+    return Phrase(fr, said.en)
 
 
 def _name(draw: Draw, feminine: bool) -> str:

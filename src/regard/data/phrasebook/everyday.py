@@ -3,10 +3,11 @@
 They have two tenses, the present and the past, and what somebody can, must or wants to do.
 """
 
-from regard.data.phrasebook import clauses, french, phrases, verbs, words
+from regard.data.phrasebook import clauses, french, verbs, words
 from regard.data.phrasebook import everyday_words as everyday
 from regard.data.phrasebook.clauses import clause
 from regard.data.phrasebook.draw import Draw, wheel
+from regard.data.phrasebook.everyday_subjects import creature, person
 from regard.data.phrasebook.frames import (
     DRUNK,
     EATEN,
@@ -20,7 +21,7 @@ from regard.data.phrasebook.frames import (
     stuff,
     things,
 )
-from regard.data.phrasebook.phrases import Determiner, Subject, noun_phrase, somebody, third
+from regard.data.phrasebook.phrases import Subject, noun_phrase
 from regard.data.phrasebook.places import (
     AT_HOME,
     COUNTRIES,
@@ -50,15 +51,6 @@ _SPOTS: tuple[tuple[Phrase, tuple[Noun, ...]], ...] = wheel(
     ((_BEFORE, (*everyday.FURNITURE, words.HOUSE)), 1),
     ((_BEHIND, (*everyday.FURNITURE, words.HOUSE)), 1),
 )
-# Each person as often as any other, so that all forms of a verb are heard.
-_EVERY_PERSON = tuple(
-    subject
-    for person in range(6)
-    for subject in (
-        [one for one in phrases.PRONOUNS if one.person == person and one.feminine][-1],
-        [one for one in phrases.PRONOUNS if one.person == person and not one.feminine][-1],
-    )
-)
 _TENSES: tuple[Tense, ...] = wheel(("present", 2), ("past", 1))
 _SHAPES = wheel(("plain", 9), ("pas", 3), ("asked", 3), ("why", 2), ("helper", 2), ("liking", 1))
 _HELPERS = (verbs.WANT, verbs.CAN, verbs.MUST, verbs.GO)
@@ -87,7 +79,7 @@ _TIMES: dict[Tense, tuple[Phrase, ...]] = {
     "past": (Phrase("hier", "yesterday"), Phrase("ce matin", "this morning")),
 }
 # Verbs that need nothing after them, and how one may do it.
-_ALONE: tuple[tuple[Verb, tuple[Phrase, ...]], ...] = (
+ALONE: tuple[tuple[Verb, tuple[Phrase, ...]], ...] = (
     (everyday.SLEEP, _HOW[:2]),
     (everyday.PLAY, _HOW[:2]),
     (everyday.RUN, _HOW),
@@ -103,9 +95,18 @@ _ALONE: tuple[tuple[Verb, tuple[Phrase, ...]], ...] = (
     (verbs.WORK, _HOW[:2]),
     (verbs.SPEAK, _HOW),
 )
-_OF_ANIMALS = tuple(
+# Verbs of coming and going, which need no place.
+_MOVING = (
+    *(verbs.LEAVE, verbs.RETURN, everyday.COME, everyday.WAIT),
+    *(everyday.STAY, everyday.GO_OUT, everyday.COME_IN) * 2,
+)
+_SOON = (
+    *(Phrase("maintenant", "now"), Phrase("demain", "tomorrow")),
+    *(Phrase("ce soir", "this evening"), Phrase("ici", "here")),
+)
+OF_ANIMALS = tuple(
     (verb, how)
-    for verb, how in _ALONE
+    for verb, how in ALONE
     if verb in (everyday.SLEEP, everyday.PLAY, everyday.RUN, verbs.EAT, verbs.DRINK)
 )
 _SEEN = things((*everyday.ANIMALS, *everyday.PEOPLE), ("a", 2), ("the", 2), ("this", 1))
@@ -114,7 +115,7 @@ _KNOWN = either(someone(), one_of(tuple(place.name for place in (*TOWNS, *COUNTR
 _QUESTION = things((everyday.QUESTION,), ("the", 1), ("this", 1), many=0.0)
 _MADE = either(things((words.CAKE,), ("a", 1), many=0.1), stuff((everyday.SOUP, words.COFFEE)))
 # Verbs with their objects. With the last group, the past would rather be another word.
-_WITH: tuple[tuple[Verb, Complement], ...] = (
+WITH: tuple[tuple[Verb, Complement], ...] = (
     (everyday.SEE, either(_SEEN, someone())),
     (everyday.LOOK_FOR, either(_SOUGHT, someone())),
     (everyday.MAKE, _MADE),
@@ -134,30 +135,6 @@ _LASTING: tuple[tuple[Verb, Complement], ...] = (
 )
 
 
-def creature(draw: Draw, nouns: tuple[Noun, ...] = everyday.ANIMALS) -> Subject:
-    """Le chat noir, mon petit chien, les oiseaux."""
-    noun, many = draw.one(nouns), draw.chance(0.25)
-    kinds: tuple[Determiner, ...] = ("the", "the", "this", "own")
-    owner = draw.one(phrases.SPEAKERS)
-    phrase = noun_phrase(draw, noun, draw.one(kinds), many=many, owner=owner)
-    return third(phrase, noun.feminine, many)
-
-
-def person(draw: Draw) -> Subject:
-    if draw.chance(0.35):
-        return draw.one(_EVERY_PERSON)
-    if draw.chance(0.25):
-        noun, many = draw.one(everyday.PEOPLE), draw.chance(0.25)
-        kinds: tuple[Determiner, ...] = ("the", "this")
-        phrase = noun_phrase(draw, noun, draw.one(kinds), many=many)
-        return third(phrase, noun.feminine, many)
-    if draw.chance(0.1):
-        noun = draw.one(everyday.RELATIVES)
-        owner = draw.one(tuple(one for one in phrases.SPEAKERS if one.person in (0, 1, 4)))
-        return third(noun_phrase(draw, noun, "own", owner=owner), noun.feminine)
-    return somebody(draw)
-
-
 def spot(draw: Draw) -> Phrase:
     """Sur la table, derrière la maison, dans le sac."""
     position, nouns = draw.one(_SPOTS)
@@ -165,10 +142,15 @@ def spot(draw: Draw) -> Phrase:
 
 
 def doing(draw: Draw) -> Phrase:
-    """Le chat dort sur la table; pourquoi pleures-tu ?"""
+    """Le chat dort sur la table; pourquoi pleures-tu ? ils sont partis hier."""
+    if draw.chance(0.2):
+        tense = draw.one(_TENSES)
+        rest = draw.one(_TIMES[tense]) if draw.chance(0.3) else NOTHING
+        shape = draw.one(("plain", "plain", "plain", "pas", "asked"))
+        return _shaped(draw, person(draw), draw.one(_MOVING), tense, rest, shape)
     animal = draw.chance(0.3)
     subject = creature(draw) if animal else person(draw)
-    verb, how = draw.one(_OF_ANIMALS if animal else _ALONE)
+    verb, how = draw.one(OF_ANIMALS if animal else ALONE)
     tense, shape = draw.one(_TENSES), draw.one(_SHAPES)
     rest = NOTHING
     if draw.chance(0.55):
@@ -186,17 +168,43 @@ def doing(draw: Draw) -> Phrase:
 def dealing(draw: Draw) -> Phrase:
     """Je cherche mes clés; elle n'aime pas le café."""
     lasting = draw.chance(0.45)
-    verb, complement = draw.one(_LASTING if lasting else _WITH)
+    verb, complement = draw.one(_LASTING if lasting else WITH)
     tense: Tense = "present" if lasting else draw.one(_TENSES)
     subject, shape = person(draw), draw.one(_SHAPES)
     denied = shape == "pas"
     rest = complement(draw, subject, denied)
+    if not denied and verb not in (verbs.GO, everyday.COME) and draw.chance(0.15):
+        rest = _and_another(draw, complement, subject, rest)
     if lasting and shape in ("helper", "liking", "why"):
         shape = "plain"
     if shape == "plain" and verb is verbs.LIKE and draw.chance(0.3):
         said = clause(subject, verb, tense, rest, adverb=Phrase("beaucoup", ""))
         return Phrase(said.fr, f"{said.en} very much")
     return _shaped(draw, subject, verb, tense, rest, shape)
+
+
+def _and_another(draw: Draw, complement: Complement, subject: Subject, what: Phrase) -> Phrase:
+    """Du pain et du fromage: not the same noun twice, which is the last word in English."""
+    while (other := complement(draw, subject, False)).en.split()[-1] == what.en.split()[-1]:
+        continue
+    return Phrase(f"{what.fr} et {other.fr}", f"{what.en} and {other.en}")
+
+
+def ability(draw: Draw) -> Phrase:
+    """Je dois partir; tu peux rester ici; veux-tu danser ? puis-je entrer ?"""
+    subject, helper = person(draw), draw.one(_HELPERS)
+    alone = tuple(verb for verb, _ in ALONE)
+    verb = draw.one(_MOVING if draw.chance(0.4) else alone)
+    rest = draw.one(_SOON) if draw.chance(0.35) else NOTHING
+    if not draw.chance(0.3):
+        return clauses.modal(subject, verb, helper, rest, "pas" if draw.chance(0.3) else "")
+    inverted = draw.chance(0.5)
+    if subject.person in (0, 3):
+        helper = draw.one((verbs.CAN, verbs.MUST))
+        if inverted and subject.person == 0 and helper is verbs.CAN:
+            en = french.join(("can I", verb.base, verb.particle, rest.en))
+            return clauses.asked(Phrase(french.join(("puis-je", verb.infinitive, rest.fr)), en))
+    return clauses.modal_question(subject, verb, helper, rest, inverted=inverted)
 
 
 def _shaped(

@@ -1,7 +1,9 @@
 """Animals, people, household things and verbs of every day, for small sentences."""
 
+from dataclasses import replace
+
 from regard.data.phrasebook.places import Phrase
-from regard.data.phrasebook.verbs import er, verb
+from regard.data.phrasebook.verbs import AWAIT, er, verb
 from regard.data.phrasebook.words import (
     BAG,
     BEAUTIFUL,
@@ -153,6 +155,16 @@ COME = verb(
     "come comes came come",
     etre=True,
 )
+GO_OUT = verb(
+    "sortir: sors sors sort sortons sortez sortent",
+    "sortir",
+    "sorti",
+    "go goes went gone out",
+    etre=True,
+)
+STAY = er("rester", "stay stays stayed stayed", etre=True)
+COME_IN = er("entrer", "come comes came come in", etre=True)
+WAIT = replace(AWAIT, particle="")
 PREFER = verb(
     "préférer: préfère préfères préfère préférons préférez préfèrent",
     "préférer",
@@ -165,6 +177,7 @@ SING = er("chanter", "sing sings sang sung")
 DANCE = er("danser", "dance dances danced danced")
 CRY = er("pleurer", "cry cries cried cried")
 SWIM = er("nager", "swim swims swam swum")
+ASK = er("demander", "ask asks asked asked")
 LOOK_FOR = er("chercher", "look looks looked looked for")
 LOVE = er("adorer", "love loves loved loved")
 HATE = er("détester", "hate hates hated hated")

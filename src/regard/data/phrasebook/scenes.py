@@ -4,13 +4,20 @@ from regard.data.phrasebook import clauses, french, phrases, verbs, words
 from regard.data.phrasebook import everyday_words as everyday
 from regard.data.phrasebook.clauses import asked, being, clause, having, quality
 from regard.data.phrasebook.draw import Draw
-from regard.data.phrasebook.everyday import person, spot
+from regard.data.phrasebook.everyday import spot
+from regard.data.phrasebook.everyday_subjects import person
 from regard.data.phrasebook.phrases import Determiner, noun_phrase, third
 from regard.data.phrasebook.places import NOTHING, Phrase
 from regard.data.phrasebook.sentences import together
 from regard.data.phrasebook.times import Tense
+from regard.data.phrasebook.words import Adjective
 
 _INSIDE = Phrase("dans", "in")
+_OPPOSITES = (
+    *({words.BIG, words.SMALL}, {words.OLD, words.NEW}, {words.OLD, everyday.YOUNG}),
+    *({everyday.OPEN, everyday.CLOSED}, {everyday.CLEAN, everyday.DIRTY}, {words.HOT, words.COLD}),
+    *({everyday.EASY, words.DIFFICULT}, {words.GOOD, everyday.BAD}, {words.HAPPY, words.SAD}),
+)
 _CONTAINERS = (words.BAG, words.BOX, words.SUITCASE)
 
 
@@ -40,11 +47,11 @@ def position(draw: Draw) -> Phrase:
 
 
 def looks(draw: Draw) -> Phrase:
-    """La maison est rouge; le chat de Paul n'est pas noir; les enfants sont gentils."""
+    """La maison est petite et rouge; le chat de Paul n'est pas noir; les enfants sont gentils."""
     tense: Tense = "past" if draw.chance(0.2) else "present"
     if draw.chance(0.3):
         who = person(draw)
-        said = quality(draw.one(everyday.MOODS), who)
+        qualities: tuple[Adjective, ...] = everyday.MOODS
         subject = who
     else:
         noun = draw.one(everyday.DESCRIBED)
@@ -58,7 +65,12 @@ def looks(draw: Draw) -> Phrase:
             of = draw.one(phrases.NAMES)
             what = phrases.belonging(phrases.nominal(noun, (), many), noun, of, many)
         subject = third(what, noun.feminine, many)
-        said = quality(draw.one(noun.adjectives), subject)
+        qualities = noun.adjectives
+    first, second = draw.one(qualities), draw.one(qualities)
+    said = quality(first, subject)
+    if draw.chance(0.1) and first is not second and {first, second} not in _OPPOSITES:
+        other = quality(second, subject)
+        said = Phrase(f"{said.fr} et {other.fr}", f"{said.en} and {other.en}")
     said = together(draw.one((NOTHING, NOTHING, NOTHING, Phrase("très", "very"))), said)
     if draw.chance(0.15) and subject.person not in (0, 3):
         return clauses.be_question(subject, tense, said, inverted=draw.chance(0.5))

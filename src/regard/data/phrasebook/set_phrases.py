@@ -89,7 +89,6 @@ _SAYINGS = (
     Phrase("parlez plus lentement, s'il vous plaît", "speak more slowly, please"),
     Phrase("aidez-moi, s'il vous plaît", "help me, please"),
     Phrase("répétez, s'il vous plaît", "repeat that, please"),
-    Phrase("un, deux, trois", "one, two, three"),
     Phrase("il est midi", "it is noon"),
     Phrase("il est minuit", "it is midnight"),
     Phrase("viens ici", "come here"),
@@ -162,6 +161,12 @@ def _forms(phrase: Phrase, mark: str) -> Iterator[Phrase]:
         yield Phrase(f"{phrase.fr} !", f"{phrase.en}!")
 
 
+def _in_quotes(phrase: Phrase) -> Iterator[Phrase]:
+    for mark_fr, mark_en in (("", ""), (" !", "!")):
+        for fr, en in (phrase, (_capital(phrase.fr), _capital(phrase.en))):
+            yield Phrase(f"« {fr}{mark_fr} »", f'"{en}{mark_en}"')
+
+
 def _alone() -> Iterator[Phrase]:
     """Nouns, numbers, names of days, colours and verbs by themselves."""
     for noun in _NOUNS:
@@ -184,6 +189,8 @@ def learned_by_heart() -> Iterator[Phrase]:
     said: dict[str, Phrase] = {}
     for phrase in _SAYINGS:
         said.update((form.fr, form) for form in _forms(phrase, "!"))
+    for phrase in HELLO:
+        said.update((form.fr, form) for form in _in_quotes(phrase))
     for phrase in _QUESTIONS:
         said.update((form.fr, form) for form in _forms(phrase, "?"))
     lone: dict[str, Phrase] = {}

@@ -1,8 +1,7 @@
-"""Small talk: greetings with a name, the weather, opinions, feelings, the calendar."""
+"""Small talk: greetings with a name, the weather, opinions, feelings, the calendar, counting."""
 
 from regard.data.phrasebook import (
     asking,
-    clauses,
     everyday_words,
     french,
     phrases,
@@ -12,7 +11,7 @@ from regard.data.phrasebook import (
 )
 from regard.data.phrasebook.clauses import asked, having
 from regard.data.phrasebook.compound import FEELINGS
-from regard.data.phrasebook.draw import Draw, wheel
+from regard.data.phrasebook.draw import Draw
 from regard.data.phrasebook.phrases import noun_phrase, somebody
 from regard.data.phrasebook.places import IN_COUNTRIES, IN_TOWNS, NOTHING, Phrase
 from regard.data.phrasebook.requests import ORDERED, order
@@ -47,13 +46,13 @@ _ADDRESSED = (
     Phrase("papa", "dad"),
 )
 _BEFORE_QUESTIONS = (HELLO[0], HELLO[1], HELLO[11], HELLO[12])
-_YES = (
+YES = (
     Phrase("oui", "yes"),
     Phrase("bien sûr", "of course"),
     Phrase("d'accord", "all right"),
     HELLO[5],
 )
-_NO = Phrase("non", "no")
+NO = Phrase("non", "no")
 _HELPS = (
     Phrase("votre aide", "your help"),
     Phrase("ton aide", "your help"),
@@ -100,7 +99,8 @@ _ACHES = (
     Phrase("au ventre", "a stomach ache"),
     Phrase("au dos", "a backache"),
 )
-_SPOKEN = wheel(*((hello, 1) for hello in HELLO), (_YES[0], 2), (_NO, 2), (_YES[2], 1))
+# One to twenty, in their order.
+_COUNTED = everyday_words.UNITS[:20]
 _CLOCK = tuple(Phrase(f"{fr} heures", f"{en} o'clock") for fr, en in everyday_words.UNITS[1:11])
 
 
@@ -137,10 +137,10 @@ def opened(draw: Draw) -> Phrase:
         opening = draw.one(_BEFORE_QUESTIONS)
         sentence = draw.one((asking.where, asking.how_much, asking.near, yes_no, asking.what_time))
     elif kind == "yes":
-        opening = draw.one(_YES)
+        opening = draw.one(YES)
         sentence = draw.one((statement, scenes.looks, scenes.having_things, polite))
     elif kind == "no":
-        opening, sentence = _NO, negative
+        opening, sentence = NO, negative
     else:
         opening = draw.one(HELLO[:2])
         sentence = draw.one((asking.called, order, polite))
@@ -205,19 +205,6 @@ def opinion(draw: Draw) -> Phrase:
     return Phrase(f"{said.fr}, {who.fr}", f"{said.en}, {who.en}")
 
 
-def quoted(draw: Draw) -> Phrase:
-    """Elle dit « bonjour », she says "hello"."""
-    subject, word = somebody(draw), draw.one(_SPOKEN)
-    tense: Tense = draw.one(("present", "past"))
-    who = NOTHING
-    if draw.chance(0.4):
-        name = draw.one(phrases.NAMES)
-        who = Phrase(french.at(name.fr), f"to {name.en}")
-    return clauses.clause(
-        subject, verbs.SAY, tense, together(Phrase(f"« {word.fr} »", f'"{word.en}"'), who)
-    )
-
-
 def calendar(draw: Draw) -> Phrase:
     """Il est trois heures; nous sommes lundi; j'ai 25 ans."""
     if draw.chance(0.35):
@@ -250,3 +237,21 @@ def calendar(draw: Draw) -> Phrase:
             ),
         )
     )
+
+
+def counting(draw: Draw) -> Phrase:
+    """Un, deux, trois; trois deux un; sept, douze et neuf."""
+    length, comma = draw.one((2, 3, 3, 4, 5, 6)), draw.one((" ", ", ", ", "))
+    # Without commas, quatre vingt would be eighty.
+    if comma == " " or draw.chance(0.5):
+        start = draw.one(range(len(_COUNTED) - length + 1))
+        numbers = _COUNTED[start : start + length]
+        if draw.chance(0.2):
+            numbers = numbers[::-1]
+    else:
+        numbers = tuple(draw.one(everyday_words.UNITS) for _ in range(length))
+    last = draw.one((comma, comma, " et "))
+    fr = comma.join(number.fr for number in numbers[:-1])
+    en = comma.join(number.en for number in numbers[:-1])
+    ending = numbers[-1]
+    return Phrase(f"{fr}{last}{ending.fr}", f"{en}{last.replace('et', 'and')}{ending.en}")
