@@ -196,8 +196,14 @@ def test_running_sentence_is_new_but_familiar(everything: list[Pair], corpus: Co
         (r"^Quand [^?]* arrivera à .*,", "^When .* arrives in .* will "),
         (r" depuis (\d+|.* (ans|mois))", "(has|have) (lived|worked)"),
         (r"s'il vous plaît", ", please"),
-        (r"^(?!.*\?)(Paul|Omar|Marc|Daniel|Lucas|Victor) (a perdu|rencontre|attend) (son|sa|ses) ", " his "),
-        (r"^(?!.*\?)(Marie|Jane|Anne|Sophie|Emma|Alice) (a perdu|rencontre|attend) (son|sa|ses) ", " her "),
+        (
+            r"^(?!.*\?)(Paul|Omar|Marc|Daniel|Victor) (a perdu|rencontre|attend) (son|sa|ses) ",
+            " his ",
+        ),
+        (
+            r"^(?!.*\?)(Marie|Jane|Anne|Emma|Alice) (a perdu|rencontre|attend) (son|sa|ses) ",
+            " her ",
+        ),
         (r" souvent ", r" often "),
         (
             r"^(?!.*\?)Le (chien|chat|cheval) et le (chien|chat|cheval) ",

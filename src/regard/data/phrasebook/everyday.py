@@ -125,6 +125,8 @@ WITH: tuple[tuple[Verb, Complement], ...] = (
     (verbs.EAT, either(EATEN, SNACK, stuff((everyday.SOUP, everyday.MEAT)))),
     (verbs.DRINK, either(DRUNK, stuff((everyday.BEER,)))),
 )
+# Paul et Porto would be an odd pair.
+_WITH_PLACES = (verbs.GO, everyday.COME, everyday.KNOW, everyday.LOVE)
 _LASTING: tuple[tuple[Verb, Complement], ...] = (
     (verbs.LIKE, LIKED),
     (everyday.LOVE, either(LIKED, one_of(tuple(place.name for place in (*TOWNS, *COUNTRIES))))),
@@ -173,7 +175,7 @@ def dealing(draw: Draw) -> Phrase:
     subject, shape = person(draw), draw.one(_SHAPES)
     denied = shape == "pas"
     rest = complement(draw, subject, denied)
-    if not denied and verb not in (verbs.GO, everyday.COME) and draw.chance(0.15):
+    if not denied and verb not in _WITH_PLACES and draw.chance(0.15):
         rest = _and_another(draw, complement, subject, rest)
     if lasting and shape in ("helper", "liking", "why"):
         shape = "plain"

@@ -16,7 +16,7 @@ from regard.data.phrasebook.small_talk import feeling, sky
 from regard.data.phrasebook.times import Tense
 from regard.data.phrasebook.verbs import Verb
 
-_LONGEST_CLAUSE = 7
+_LONGEST_CLAUSE = 6
 _CLAUSES = wheel(
     *((statement, 5), (negative, 2), (doing, 4), (dealing, 4), (ability, 4), (looks, 3)),
     *((state, 3), (feeling, 2), (sky, 2), (having_things, 2), (order, 1)),
@@ -44,10 +44,11 @@ def _joined(first: Phrase, joining: Phrase, second: Phrase) -> Phrase:
 
 
 def _short(draw: Draw) -> Phrase:
-    """A statement of a few words without a comma."""
+    """A statement of a few words without a comma or an et of its own."""
     while True:
         said = draw.one(_CLAUSES)(draw)
-        if said.fr.count(" ") < _LONGEST_CLAUSE and not set(said.fr) & set(",?!"):
+        plain = not set(said.fr) & set(",?!") and " et " not in said.fr
+        if plain and said.fr.count(" ") < _LONGEST_CLAUSE:
             return said
 
 

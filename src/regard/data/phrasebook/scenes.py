@@ -55,7 +55,7 @@ def looks(draw: Draw) -> Phrase:
         subject = who
     else:
         noun = draw.one(everyday.DESCRIBED)
-        many = noun in everyday.OFTEN_SEVERAL and draw.chance(0.3)
+        many = noun in everyday.OFTEN_SEVERAL and draw.chance(0.4)
         kinds: tuple[Determiner, ...] = ("the", "the", "own", "this")
         if noun in everyday.NATURE:
             kinds = ("the",)

@@ -89,6 +89,8 @@ _SAYINGS = (
     Phrase("parlez plus lentement, s'il vous plaît", "speak more slowly, please"),
     Phrase("aidez-moi, s'il vous plaît", "help me, please"),
     Phrase("répétez, s'il vous plaît", "repeat that, please"),
+    Phrase("un deux trois", "one two three"),
+    Phrase("un, deux, trois", "one, two, three"),
     Phrase("il est midi", "it is noon"),
     Phrase("il est minuit", "it is midnight"),
     Phrase("viens ici", "come here"),
