@@ -8,7 +8,7 @@ import pytest
 
 from regard.cli.demo import SENTENCE
 from regard.data import phrasebook
-from regard.data.phrasebook import HELD_OUT, verbs
+from regard.data.phrasebook import HELD_OUT, everyday_words, verbs
 from regard.data.phrasebook.clauses import clause, passive, question
 from regard.data.phrasebook.examples import EXAMPLES, TO_TRY
 from regard.data.phrasebook.phrases import NAMES, third
@@ -86,6 +86,7 @@ def composed() -> dict[str, str]:
     africa = next(place for place in COUNTRIES if place.name.en == "Africa")
     portugal = next(place for place in COUNTRIES if place.name.en == "Portugal")
     paris = next(place for place in TOWNS if place.name.en == "Paris")
+    cat = third(Phrase("le chat", "the cat"), feminine=False)
     rome = next(place for place in TOWNS if place.name.en == "Rome")
     months = {en: Phrase(f"en {fr}", f"in {en}") for fr, en in MONTHS}
     may = Phrase(f"{months['May'].fr} 1992", f"{months['May'].en} 1992")
@@ -95,6 +96,7 @@ def composed() -> dict[str, str]:
         clause(jane, verbs.VISIT, "present", rome.name),
         clause(jane, verbs.VISIT, "present", together(africa.name, months["September"])),
         clause(marie, verbs.LIVE, "present", paris.inside),
+        clause(cat, everyday_words.SLEEP, "present", NOTHING),
         clause(marie, verbs.VISIT, "past", together(portugal.name, may)),
         question(jane, verbs.LIVE, "present", paris.inside, NOTHING, inverted=False),
         passive(third(AREA, feminine=False), verbs.SIGN, "past", august),
