@@ -8,10 +8,11 @@ import pytest
 
 from regard.cli.demo import SENTENCE
 from regard.data import phrasebook
-from regard.data.phrasebook import HELD_OUT, everyday_words, verbs
+from regard.data.phrasebook import HELD_OUT, everyday_words, verbs, words
 from regard.data.phrasebook.clauses import clause, passive, question
+from regard.data.phrasebook.draw import Draw
 from regard.data.phrasebook.examples import EXAMPLES, TO_TRY
-from regard.data.phrasebook.phrases import NAMES, third
+from regard.data.phrasebook.phrases import NAMES, noun_phrase, third
 from regard.data.phrasebook.places import COUNTRIES, NOTHING, TOWNS, Phrase
 from regard.data.phrasebook.sentences import together
 from regard.data.phrasebook.times import MONTHS
@@ -87,6 +88,7 @@ def composed() -> dict[str, str]:
     portugal = next(place for place in COUNTRIES if place.name.en == "Portugal")
     paris = next(place for place in TOWNS if place.name.en == "Paris")
     cat = third(Phrase("le chat", "the cat"), feminine=False)
+    coffee = noun_phrase(Draw("coffee"), words.COFFEE, "a", adjectives=())
     rome = next(place for place in TOWNS if place.name.en == "Rome")
     months = {en: Phrase(f"en {fr}", f"in {en}") for fr, en in MONTHS}
     may = Phrase(f"{months['May'].fr} 1992", f"{months['May'].en} 1992")
@@ -96,6 +98,7 @@ def composed() -> dict[str, str]:
         clause(jane, verbs.VISIT, "present", rome.name),
         clause(jane, verbs.VISIT, "present", together(africa.name, months["September"])),
         clause(marie, verbs.LIVE, "present", paris.inside),
+        Phrase(f"je voudrais {coffee.fr}, s'il vous plaît", f"I would like {coffee.en}, please"),
         clause(cat, everyday_words.SLEEP, "present", NOTHING),
         clause(marie, verbs.VISIT, "past", together(portugal.name, may)),
         question(jane, verbs.LIVE, "present", paris.inside, NOTHING, inverted=False),
