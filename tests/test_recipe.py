@@ -101,7 +101,12 @@ TEXT: dict[str, Any] = {"data": {"train": ["a.txt"]}}
             "tokenizer.joint",
             "translation",
         ),
-        ("language-model", {**TEXT, "decode": {"beam_size": 2}}, "decode", "translation"),
+        (
+            "language-model",
+            {**TEXT, "decode": {"beam_size": 2}},
+            "decode",
+            "translation and captioning",
+        ),
         ("language-model", {**TEXT, "head": {}}, "head", "classification and tagging"),
         (
             "masked-language-model",
@@ -113,19 +118,19 @@ TEXT: dict[str, Any] = {"data": {"train": ["a.txt"]}}
             "classification",
             {**TEXT, "train": {"eval_sentences": 5}},
             "train.eval_sentences",
-            "translation and language-model",
+            "translation, language-model and captioning",
         ),
         (
             "masked-language-model",
             {**TEXT, "model": {"cell": "gru"}},
             "model.cell",
-            "translation, language-model, classification and tagging",
+            "translation, language-model, classification, tagging, captioning and matching",
         ),
         (
             "translation",
             {**SMALLEST, "model": {"num_segments": 2}},
             "model.num_segments",
-            "masked-language-model, classification and tagging",
+            "masked-language-model, classification, tagging and matching",
         ),
         (
             "translation",
@@ -146,7 +151,9 @@ def test_a_setting_that_does_nothing_is_refused_with_the_tasks_that_have_it(
 def test_a_typed_setting_that_does_nothing_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path, 'task = "classification"\n[data]\ntrain = ["a.tsv"]\n')
     assert read(path).task == "classification"
-    with pytest.raises(RecipeError, match=r"decode is for translation, and would do nothing here"):
+    with pytest.raises(
+        RecipeError, match=r"decode is for translation and captioning, and would do"
+    ):
         read(path, ["decode.beam_size=3"])
 
 

@@ -121,12 +121,12 @@ def test_a_recipe_of_this_version_is_not_taken_for_an_old_one(task: str, tmp_pat
         (
             "classification",
             "decode.beam_size=5",
-            "decode is for translation, and would do nothing here; leave it out",
+            "decode is for translation and captioning, and would do nothing here; leave it out",
         ),
         (
             "classification",
             "train.eval_sentences=5",
-            "train.eval_sentences is for translation and language-model, and would do nothing",
+            "train.eval_sentences is for translation, language-model and captioning, and would",
         ),
         (
             "tagging",

@@ -53,7 +53,7 @@ def test_a_public_function_says_what_it_takes_gives_and_raises(name: str) -> Non
 # Results, which the examples of what gives them show.
 WITHOUT_EXAMPLE = {
     *("Translation", "Alignment", "Classification", "TaggedSentence", "TaggedWord", "Filled"),
-    *("ScoreLine", "Match", "Hit"),
+    *("ScoreLine", "Match", "Hit", "ImageCaption"),
 }
 
 

@@ -36,8 +36,10 @@ def expected(peak_flops: float) -> Estimate:
     )
 
 
-def test_the_share_of_the_peak_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    screen = TrainingScreen(Path("run"))
+def test_the_share_of_the_peak_is_told(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    screen = screen_of(monkeypatch)
     assert screen.speed(11_400) == "11,400 tokens/s"  # nothing is known before the estimate
     screen.show(expected(peak_flops=240e9))
     assert "11,400 tokens/s (48 % of peak)" in capsys.readouterr().err
@@ -45,14 +47,14 @@ def test_the_share_of_the_peak_is_told(capsys: pytest.CaptureFixture[str]) -> No
     assert screen.speed(50_000) == "50,000 tokens/s"  # the peak was measured on a busy machine
 
 
-def test_a_peak_that_was_not_measured_is_not_told() -> None:
-    screen = TrainingScreen(Path("run"))
+def test_a_peak_that_was_not_measured_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = screen_of(monkeypatch)
     screen.show(expected(peak_flops=0.0))
     assert screen.speed(11_400) == "11,400 tokens/s"
 
 
-def test_a_run_that_resumes_tells_its_share_too() -> None:
-    screen = TrainingScreen(Path("run"))
+def test_a_run_that_resumes_tells_its_share_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = screen_of(monkeypatch)
     screen.show(Resumed(7, Peak(flops_per_token=1e7, flops_per_second=240e9)))
     assert screen.speed(11_400) == "11,400 tokens/s (48 % of peak)"
 

@@ -52,7 +52,10 @@ def check(found: Any) -> None:
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_recipes_that_ship_are_counted(path: Path) -> None:
-    check(recipe.read(path))
+    found = recipe.read(path)
+    if not hasattr(found, "tokenizer"):
+        pytest.skip("models of images are counted when they are built")
+    check(found)
 
 
 @pytest.mark.parametrize(("task", "settings"), VARIANTS)
