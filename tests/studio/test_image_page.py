@@ -39,7 +39,7 @@ def shares(page: Visitor) -> dict[str, float]:
 
 
 def click(page: Visitor, selector: str, number: int = 0) -> None:
-    """In one step, since an answer of the server may draw the view anew between two."""
+    """In one step, since an answer of the server may draw the view again between two."""
     page.wait(lambda: len(page.all(selector)) > number)
     page.run("document.querySelectorAll(arguments[0])[arguments[1]].click()", selector, number)
 

@@ -24,7 +24,7 @@ from regard.data.image_files import TEST, VALID, ImageList
 from regard.data.images import decode
 from regard.errors import DataError
 
-# Images that are read; of more than these, so many evenly spread ones.
+# Images that are read; if there are more, this many of them, evenly spread.
 LOOKED_AT = 2000
 # Of these all pixels are decoded, to see sizes and damage.
 DECODED = 300

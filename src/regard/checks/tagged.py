@@ -10,7 +10,7 @@ from regard.checks.report import EXAMPLES, Example, Finding, Report, share
 
 # A sentence of more words than this has lost the empty lines around it.
 LONGEST_SENTENCE = 1000
-# Words are many and labels few: with so many times as many labels as words they are swapped.
+# Words are many and labels few: with this many times as many labels, they are swapped.
 MORE_LABELS = 5
 NUMBERS_WRONG = 0.9
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, Task
 
-# In a pipe, work is named after the first so many seconds, and then again after so many more.
+# In a pipe, work is named after the first number of seconds, and again after each second number.
 NAMED_SECONDS, PLAIN_SECONDS = 3.0, 30.0
 
 

@@ -23,7 +23,7 @@ DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 # How much of a table is looked at to find out how it is written.
 SAMPLE_LINES = 10_000
 SAMPLE_CHARACTERS = 4_000_000
-# From so many rows on, what a column holds can be told from its values.
+# With at least this many rows, the values of a column show what it holds.
 ENOUGH_ROWS = 20
 
 _SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\s*$', re.IGNORECASE)

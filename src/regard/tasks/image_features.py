@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # The encoders that `--from` takes, whatever the section that they are of.
 PRETRAINED = ("lite0",)
-# Changes of images that an encoder would have to see anew in each update.
+# Changes of images that an encoder would have to see again in each update.
 FRESH = frozenset({"shift", "cut_out", "cut_mix", "brightness"})
 
 

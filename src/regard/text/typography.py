@@ -16,8 +16,8 @@ from typing import Any, Literal, NamedTuple
 
 Typography = Literal["fold", "keep"]
 
-# A variant is hardly there if it occurs once among so many usual ones, or once among so few if it
-# occurs fewer times than this: such examples teach a model nothing.
+# A variant is hardly there if it occurs once among 200 usual ones, or once among 50 if it
+# occurs fewer than ten times: such examples teach a model nothing.
 AMONG_MANY, AMONG_FEW, HARDLY = 200, 50, 10
 
 APOSTROPHES = "'’ʼ′`´‘‛＇"
@@ -52,7 +52,7 @@ _CONTENTS = _SINGLE | {"« ", " »", *MARKS, *(f" {mark}" for mark in MARKS)}
 
 
 def is_rare(count: int, usual: int) -> bool:
-    """Whether something is hardly there, next to so many usual ones."""
+    """Whether something is hardly there, next to the usual ones."""
     return usual > 0 and usual >= count * (AMONG_FEW if count < HARDLY else AMONG_MANY)
 
 
