@@ -1,7 +1,8 @@
 """Changes to a batch of images that leave their labels true, drawn again for each update.
 
 Images are [batch, channels, height, width], of 0 … 255 in any type. All draws come from PyTorch's
-own generator, which training seeds for each update, so a resumed run continues with the same images.
+own generator, which training seeds for each update, so a resumed run continues with the same
+images.
 """
 
 from __future__ import annotations
