@@ -104,12 +104,13 @@ def prepare(plan: Plan, sentences: list[str]) -> Prepared:
     """The run's weights for each library, and the sentences."""
     from benchmarks.peers import hugging_face, logit_difference
     from regard.data.batch import batch_pairs
+    from regard.engines.conversion import convert
     from regard.engines.ctranslate2 import CTranslate2
     from regard.weights import load_model
 
     shutil.rmtree(plan.work, ignore_errors=True)
     plan.work.mkdir(parents=True)
-    # A copy, since the run may still be in training, and engines keep their own form of it there.
+    # A copy, since the run may still be in training.
     run = Run(plan.work / plan.run.name)
     run.folder.mkdir()
     for name in ("recipe.toml", "model.safetensors", "*tokenizer.json"):
@@ -121,8 +122,9 @@ def prepare(plan: Plan, sentences: list[str]) -> Prepared:
     rows = [[*ids, END] for ids in tokenizers.source.encode_batch(sentences[:8])]
     difference = logit_difference(ours, theirs, batch_pairs(rows, rows))
     theirs.save_pretrained(plan.work / "hugging-face")
-    CTranslate2.of_run(run.folder)  # kept beside the run, where `regard translate` finds it
-    (converted,) = run.folder.glob("engines/ctranslate2-*")
+    CTranslate2.of_run(run.folder)  # kept in the cache, where `regard translate` finds it
+    converted = plan.work / "ctranslate2"
+    convert(run.folder, converted)
     texts = plan.work / "sentences.json"
     texts.write_text(json.dumps(sentences), encoding="utf-8")
     search = run.recipe().decode

@@ -42,7 +42,13 @@ class Contender:
     """The side that asks. `hello` is the first answer of the process, when it is ready."""
 
     def __init__(
-        self, name: str, module: str, job: Message, settings: Mapping[str, str], logs: Path
+        self,
+        name: str,
+        module: str,
+        job: Message,
+        settings: Mapping[str, str],
+        logs: Path,
+        python: str = sys.executable,
     ) -> None:
         self.name = name
         self.log = logs / f"{name}.log"
@@ -50,7 +56,7 @@ class Contender:
         started = time.perf_counter()
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", module, json.dumps(job)],
+                [python, "-m", module, json.dumps(job)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,

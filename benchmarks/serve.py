@@ -92,7 +92,7 @@ class Client:
             self._streams = await asyncio.open_connection("127.0.0.1", self._port)
         reader, writer = self._streams
         writer.write(
-            f"{method} {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+            f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
             f"Content-Length: {len(body)}\r\n\r\n".encode()
             + body
         )
@@ -251,7 +251,9 @@ async def slow(options: argparse.Namespace) -> None:
             while True:
                 _, writer = await asyncio.open_connection("127.0.0.1", server.port)
                 try:
-                    for letter in b"POST /translate HTTP/1.1\r\nHost: x\r\nX-Slow: " + b"y" * 600:
+                    for letter in (
+                        b"POST /translate HTTP/1.1\r\nHost: localhost\r\nX-Slow: " + b"y" * 600
+                    ):
                         writer.write(bytes([letter]))
                         await writer.drain()
                         await asyncio.sleep(1)
@@ -269,7 +271,14 @@ async def slow(options: argparse.Namespace) -> None:
 
 NONSENSE = [
     *(b"POST ", b"GET ", b"PUT ", b"/translate", b"/detect", b"/v2/translate", b"/v1/completions"),
-    *(b"/translate_file", b"?q=a&source=auto", b" HTTP/1.1\r\n", b"\r\n", b"Host: x\r\n", b"%00"),
+    *(
+        b"/translate_file",
+        b"?q=a&source=auto",
+        b" HTTP/1.1\r\n",
+        b"\r\n",
+        b"Host: localhost\r\n",
+        b"%00",
+    ),
     *(b"Content-Length: 12\r\n", b"Content-Type: application/json\r\n", b"{", b"}", b"[", b"]"),
     *(b'"q":', b'"a"', b'"source":"auto"', b'"target":"en"', b",", b"null", b"1e999", b"\xff\x00"),
     *(b"Transfer-Encoding: chunked\r\n", b"0\r\n\r\n", b"5\r\nabcde\r\n", b"--x\r\n", b"--x--"),
@@ -287,7 +296,7 @@ def nonsense(draw: random.Random) -> tuple[bytes, bool]:
     body = b"".join(draw.choices(NONSENSE, k=draw.randint(1, 16)))
     if draw.random() < 0.3:
         return body, False
-    head = f"{draw.choice(['POST', 'GET'])} {draw.choice(PATHS)} HTTP/1.1\r\nHost: x\r\n"
+    head = f"{draw.choice(['POST', 'GET'])} {draw.choice(PATHS)} HTTP/1.1\r\nHost: localhost\r\n"
     head += f"Content-Type: {draw.choice(KINDS)}\r\nContent-Length: {len(body)}\r\n"
     return f"{head}Connection: close\r\n\r\n".encode() + body, True
 

@@ -13,6 +13,7 @@ from sphinx.application import Sphinx
 
 import regard
 from regard import cli
+from regard.tasks.from_run import FromRun
 
 project = "regard"
 author = "the regard contributors"
@@ -68,6 +69,8 @@ def with_reference(text: str) -> str:
         if isinstance(named, type):
             kind = "exception" if issubclass(named, Exception) else "class"
             members = "   :members:\n   :exclude-members: model_config\n"
+            if issubclass(named, FromRun):
+                members += "   :inherited-members:\n"
         text += f"\n## {name}\n```{{eval-rst}}\n.. auto{kind}:: regard.{name}\n{members}```\n"
     return text
 

@@ -78,6 +78,19 @@ def no_network() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Converted runs are kept in a cache of this session; other programs find theirs in it, too."""
+    usual = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    folder = tmp_path_factory.mktemp("user-cache")
+    for other in usual.iterdir() if usual.is_dir() else ():
+        if other.name != "regard":
+            (folder / other.name).symlink_to(other)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(folder))
+        yield
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The folder of public data sets, for the checks that need real text."""
@@ -93,4 +106,12 @@ def short_measurements() -> Iterator[None]:
     """Trainings of tests measure the speed of products as all do, but not for as long."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("regard.machine.devices.MEASURED_SECONDS", 0.01)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def usual_allocation() -> Iterator[None]:
+    """Commands tune the C library for their whole process, which here runs other tests, too."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("regard.machine.memory.keep_big_buffers", lambda: False)
         yield

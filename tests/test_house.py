@@ -25,11 +25,13 @@ RECIPES = sorted((ROOT / "recipes").glob("*.toml"))
 # The rooms from the foundation up. A room may import those before it, and itself; `tasks` is the
 # list of tasks, which loads nothing, and `tasks.` are the tasks themselves.
 ORDER = [
-    *("errors", "reporter", "notebook", "tasks", "layers", "configs", "text", "files"),
+    *("errors", "small_files", "reporter", "notebook", "tasks", "layers", "configs"),
+    *("text", "files"),
     *("machine", "datasets", "data"),
     *("decode", "objectives", "models", "recipe_names", "recipe_format", "recipe_errors"),
-    *("recipe", "recipe_settings", "recipe_catalogue", "run", "weights", "evaluate", "inspect"),
-    *("engines", "planning", "checks"),
+    *("recipe", "recipe_settings", "recipe_catalogue", "sizes", "run_info", "run", "made_with"),
+    *("weights", "evaluate", "inspect"),
+    *("engines", "planning", "checks", "cleaning", "aligning"),
     *("training", "tasks.", "start", "compare", "studio", "serve", "cli", "api", "__main__"),
 ]
 # Rooms that are handed models, and may only name their types.
@@ -167,14 +169,17 @@ def test_a_permitted_import_is_let_through(room: str, text: str) -> None:
 
 TASK_NAMES = {
     *("translation", "language-model", "masked-language-model", "classification", "tagging"),
-    *("image-classification", "captioning", "matching"),
+    *("image-classification", "captioning", "matching", "word-vectors", "forecasting"),
 }
 # A name of a task that is something else, and what it is.
 OTHER_MEANINGS = {
     ("data/corpus.py", "translation"): "a key of Hugging Face's JSON lines",
     ("data/pair_columns.py", "translation"): "the name of a column",
     ("checks/characters.py", "translation"): "the name of a column",
+    ("text/documents/columns.py", "translation"): "the name of a column",
     ("serve/page/translate.js", "translation"): "an element of the page",
+    ("serve/api/opuscat.py", "translation"): "a key of OPUS-CAT's answers",
+    ("serve/api/openapi_desks.py", "translation"): "a key of OPUS-CAT's answers",
 }
 
 
@@ -286,16 +291,19 @@ def test_files_and_functions_can_be_read_in_one_sitting() -> None:
 
 
 LIGHT = [
-    *("errors", "files", "reporter", "tasks", "recipe", "recipe_format", "recipe_errors"),
+    *("errors", "small_files", "files", "reporter", "tasks", "recipe", "recipe_format"),
+    "recipe_errors",
     *("recipe_settings", "run", "machine.cores", "machine.memory", "decode.search"),
     *("decode.hypothesis", "configs.transformer", "configs.recurrent", "configs.gpt"),
     *("configs.image", "configs.vit", "configs.cnn", "configs.mlp", "configs.lite0"),
-    *("configs.captioner", "tasks.captioning"),
+    *("configs.captioner", "tasks.captioning", "configs.word_vectors", "tasks.word_vectors"),
+    *("configs.series", "tasks.forecasting"),
     *("configs.bert", "engines", "engines.ctranslate2", "engines.conversion", "serve.server"),
     *("tasks.translation.task", "tasks.translation.translator", "tasks.language_model"),
     *("tasks.masked_language_model", "tasks.classification", "tasks.tagging"),
     *("start", "training.events", "training.card", "training.run", "training.checks"),
     *("training.team", "planning.plan", "tasks.translation.distill", "compare.experiment", "cli"),
+    *("data.series_tables", "data.seasons", "checks.series"),
     *("datasets.fetch", "recipe_names", "recipe_catalogue", "cli.recipes", "cli.lines"),
 ]
 
@@ -304,6 +312,7 @@ TASKS = {
     "translation": ("pairs", "a.tsv", "one two\tun deux\n"),
     "language-model": ("text", "a.txt", "one two three\n"),
     "masked-language-model": ("text", "a.txt", "one two three\n"),
+    "word-vectors": ("text", "a.txt", "one two three\n"),
     "classification": ("labelled", "a.tsv", "good\tone two\nbad\tthree four\n"),
     "tagging": ("tagged", "a.conll", "one\tA\ntwo\tB\n\n"),
 }
@@ -455,6 +464,108 @@ def test_a_danger_is_seen(text: str) -> None:
 
 def test_what_only_looks_dangerous_is_let_through() -> None:
     assert dangers("model.eval()\nnp.load('x', allow_pickle=False)\njson.load(f)") == []
+
+
+# What opens or parses a file by itself, not through `regard.small_files`, and why it may.
+OWN_READERS = {
+    "small_files.py": "the reader itself",
+    "files.py": "the header of the weights has been read by then; locks, and folders to flush",
+    "engines/saved.py": "the same for weights of transformers",
+    "recipe_format.py": "the parser of recipes, which looks at the text first",
+    "data/lines.py": "texts that a person names, which may come from a pipe",
+    "data/objects.py": "their lines, each with a place",
+    "data/captions.py": "the same, as one object",
+    "data/image_archives.py": "archives that a person names, whose sizes are checked",
+    "data/on_disk.py": "maps a file that is open",
+    "data/image_cache.py": "the same",
+    "data/image_features.py": "maps what this process has just written",
+    "cli/completion.py": "the settings of the person's own shell",
+    "cli/streams.py": "the null device",
+    "layers/linear.py": "the system's facts about this machine",
+    "machine/cores.py": "the same",
+    "models/lite0_weights.py": "an installed package, whose checksum is known",
+    "datasets/__init__.py": "regard's own table",
+    "datasets/convert.py": "downloads whose checksum is known",
+    "datasets/download.py": "the same",
+    "datasets/image_sets.py": "the same",
+    "recipe_catalogue.py": "regard's own recipes",
+    "compare/experiment.py": "the same",
+    "compare/page.py": "regard's own page",
+    "inspect/page.py": "the same",
+    "serve/api/pages.py": "the same",
+    "engines/vocabulary.py": "a tokenizer that was checked when it was read",
+    "engines/sentencepiece_model.py": "the same",
+    "text/tokenizer.py": "the same",
+    "text/learn.py": "what the library has just learned",
+    "api/asked.py": "what a person gave to a function",
+    "data/moses.py": "members of an archive that a person names",
+    "data/spreadsheets.py": "the same",
+    "serve/api/libretranslate.py": "the bytes of a request, as a text",
+    "serve/translation/memory.py": "appends to a file",
+    "tasks/translation/documents.py": "documents that a person names, and what it has written",
+    "text/documents/json.py": "documents that a person names",
+    "text/documents/zipped.py": "the same",
+    "serve/app.py": "what the server's own worker answered",
+    "serve/worker/frames.py": "the same",
+    "serve/settings.py": "settings that the server passes to its worker",
+    "serve/http/quotas.py": "counts that the server itself has written",
+    "serve/http/request_fields.py": "a request, whose length is limited",
+    "studio/server.py": "the same",
+}
+READERS = {
+    *("read_text", "read_bytes", "json.load", "json.loads", "tomllib.load", "tomllib.loads"),
+    *("raw_decode", "numpy.load", "numpy.fromfile", "numpy.memmap", "safe_open", "gzip.open"),
+    *("numpy.loadtxt", "numpy.genfromtxt", "load_file", "open"),
+}
+
+
+def readers(text: str) -> list[str]:
+    """Calls that open or parse a file: `path.open()`, `open(path)`, `json.loads(text)`."""
+    tree, found = ast.parse(text), []
+    names = full_names(tree)
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        first, dot, rest = ast.unparse(node.func).partition(".")
+        called = names.get(first, first) + dot + rest
+        last = called.rpartition(".")[2]
+        # A class method of ours, as in Run.open(folder), has a mode to read none of its files.
+        ours = last == "open" and (first[:1].isupper() or first in ("cls", "webbrowser"))
+        writes = last == "open" and {"w", "wb", "ab", "r+b"} & {
+            each.value
+            for argument in node.args
+            for each in ast.walk(argument)
+            if isinstance(each, ast.Constant) and isinstance(each.value, str)
+        }
+        if not ours and not writes and {called, last} & READERS:
+            found.append(f"line {node.lineno}: {called}")
+    return found
+
+
+@pytest.mark.parametrize("path", FILES, ids=named)
+def test_files_that_may_be_anybodys_have_one_reader(path: Path) -> None:
+    found = readers(path.read_text("utf-8"))
+    place = path.relative_to(PACKAGE).as_posix()
+    assert place in OWN_READERS or not found, f"{place}: use regard.small_files ({found})"
+    assert found or place not in OWN_READERS, f"{place} needs no entry in OWN_READERS"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "path.read_bytes()",
+        "open(path)",
+        "path.open('rb')",
+        "import io\nio.open(path)",
+        "import json as j\nj.load(file)",
+        "from json import loads as parse\nparse(text)",
+        "import numpy as np\nnp.fromfile(path)",
+        "from numpy import memmap\nmemmap(path)",
+        "import gzip\ngzip.open(path)",
+    ],
+)
+def test_another_reader_is_seen(text: str) -> None:
+    assert readers(text)
 
 
 def test_every_file_is_named_for_what_it_holds() -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from regard.cli import main
+from tests.text.documents.samples import FILES
 
 README = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
 ELSEWHERE = (
@@ -82,12 +83,16 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             (tmp_path / f"{name}.{language}").write_text(written(language), "utf-8")
     (tmp_path / "demo.fr").write_text(written("fr"), "utf-8")
     (tmp_path / "demo.en").write_text(written("en"), "utf-8")
-    (tmp_path / "book.txt").write_text(written("en"), "utf-8")
+    royal = "The king is a man, and the queen is a woman.\n" * 9
+    (tmp_path / "book.txt").write_text(royal + written("en"), "utf-8")
     rows = [
         f'{("good", "bad")[n % 2]},"{line}"' for n, line in enumerate(written("en").split("\n"))
     ]
     (tmp_path / "reviews.csv").write_text("\n".join(["label,text", *rows[:-1]]) + "\n", "utf-8")
     (tmp_path / "train.conllu").write_text(conllu(), "utf-8")
+    for name, sample in (("messages", "a.po"), ("manual", "a.docx"), ("film", "a.srt")):
+        suffix = sample.removeprefix("a")
+        (tmp_path / f"{name}{suffix}").write_bytes(FILES[sample])
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -127,9 +132,10 @@ def test_every_command_works(
     for line in here:
         capsys.readouterr()
         typed(line, monkeypatch)
-        if not line.startswith(("train", "export")):
+        if not line.startswith(("train", "export", "file")):
             assert capsys.readouterr().out.strip(), line
     assert (folder / "demo-ct2" / "model.bin").exists()
+    assert (folder / "manual.de.docx").read_bytes() != FILES["a.docx"]
 
 
 def test_the_python_example_runs(

@@ -86,7 +86,7 @@ TEXT: dict[str, Any] = {"data": {"train": ["a.txt"]}}
             "classification",
             {"data": {"train": ["a.tsv"], "context": 5}},
             "data.context",
-            "language-model and masked-language-model",
+            "language-model, masked-language-model and forecasting",
         ),
         ("tagging", {"data": {"train": ["a"], "max_ratio": 2.0}}, "data.max_ratio", "translation"),
         (
@@ -124,7 +124,10 @@ TEXT: dict[str, Any] = {"data": {"train": ["a.txt"]}}
             "masked-language-model",
             {**TEXT, "model": {"cell": "gru"}},
             "model.cell",
-            "translation, language-model, classification, tagging, captioning and matching",
+            (
+                "translation, language-model, classification, tagging, captioning, matching and "
+                "forecasting"
+            ),
         ),
         (
             "translation",
@@ -215,7 +218,10 @@ def test_a_typed_setting_that_does_nothing_is_refused(tmp_path: Path) -> None:
             {"train": {"processes": 5000}},
             "train.processes = 5000: give a whole number from 0",
         ),
-        ({"train": {"optimizer": "adm"}}, "train.optimizer = 'adm': give 'adam' or 'adamw'; did y"),
+        (
+            {"train": {"optimizer": "adm"}},
+            "train.optimizer = 'adm': give 'adam', 'adamw' or 'rowwise'; did y",
+        ),
         ({"model": {"kind": ["rnn"]}}, "model.kind = ['rnn']: give 'transformer' or"),
         (
             {"model": {"encoder_heads": [1, "x"]}},

@@ -131,7 +131,10 @@ def test_a_recipe_of_this_version_is_not_taken_for_an_old_one(task: str, tmp_pat
         (
             "tagging",
             "data.context=64",
-            "data.context is for language-model and masked-language-model, and would do nothing",
+            (
+                "data.context is for language-model, masked-language-model and forecasting, "
+                "and would do nothing"
+            ),
         ),
         (
             "language-model",

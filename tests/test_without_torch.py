@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -39,9 +40,9 @@ def left_out() -> set[str]:
     return required(project["dependencies"]) - required(serving)
 
 
-def as_if_not_installed(code: str, *arguments: str) -> list[str]:
-    """The command of a Python that does not find these packages."""
-    start = f"""
+def hiding() -> str:
+    """Code after which Python does not find these packages."""
+    return f"""
 import sys
 
 class Without:
@@ -57,17 +58,21 @@ class Without:
 
 sys.meta_path[:] = map(Without, sys.meta_path)
 """
-    return [sys.executable, "-c", start + code, *arguments]
+
+
+def as_if_not_installed(code: str, *arguments: str) -> list[str]:
+    """The command of a Python that does not find these packages."""
+    return [sys.executable, "-c", hiding() + code, *arguments]
 
 
 REGARD = "from regard.cli import main\nmain()"
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Path:
+def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A run that was never converted."""
-    unwanted = shutil.ignore_patterns("engines")
-    return Path(shutil.copytree(OLD_RUN, tmp_path / "run", ignore=unwanted))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return Path(shutil.copytree(OLD_RUN, tmp_path / "run"))
 
 
 @pytest.fixture(scope="module")
@@ -92,19 +97,24 @@ def test_what_serves_is_imported() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_run_translates_as_with_pytorch(run: Path, expected: list[str]) -> None:
+def test_a_run_translates_as_with_pytorch(run: Path, tmp_path: Path, expected: list[str]) -> None:
     for _ in ("converted", "converted before"):
         done = finished(as_if_not_installed(REGARD, "translate", str(run), *TEXTS))
         assert (done.returncode, done.stderr) == (0, "")
         assert done.stdout.splitlines() == expected
-    assert len(list((run / "engines").iterdir())) == 1
+    assert len(list((tmp_path / "cache" / "regard" / "engines").iterdir())) == 1
 
 
 @contextmanager
 def serving(run: Path) -> Iterator[int]:
-    """The port of a server for a run, as long as the block lasts."""
-    command = as_if_not_installed(REGARD, "serve", str(run), "--port", "0", "--quiet")
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+    """The port of a server for a run, as long as the block lasts. Its worker is a process of its
+    own: both run `sitecustomize` when they start.
+    """
+    (run.parent / "sitecustomize.py").write_text(hiding())
+    paths = [str(run.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    command = [sys.executable, "-m", "regard", "serve", str(run), "--port", "0", "--quiet"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as process:
         assert process.stderr is not None
         said = []
         try:

@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from regard.machine import memory
 from regard.recipe import Recipe, override, parse
 from regard.run import Run
 from regard.training.run import train
@@ -36,6 +35,15 @@ def write_pairs(folder: Path, name: str, pairs: list[tuple[str, str]]) -> None:
     for side, suffix in enumerate(("xx", "yy")):
         lines = "".join(pair[side] + "\n" for pair in pairs)
         (folder / f"{name}.{suffix}").write_text(lines, encoding="utf-8")
+
+
+def swap_pieces(path: Path) -> None:
+    """Give two letters each other's ids: nothing else is wrong with the tokenizer."""
+    found = json.loads(path.read_text(encoding="utf-8"))
+    pieces = found["model"]["vocab"]
+    one, other = [each for each in pieces if len(each) == 1 and each.isalpha()][:2]
+    pieces[one], pieces[other] = pieces[other], pieces[one]
+    path.write_text(json.dumps(found, ensure_ascii=False), encoding="utf-8")
 
 
 @pytest.fixture(scope="session")
@@ -107,7 +115,7 @@ def outcome() -> Callable[[Path], dict[str, Any]]:
 
 
 def timeless(values: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if name != "seconds"}
+    return {name: value for name, value in values.items() if name not in ("seconds", "crc32")}
 
 
 def lines(path: Path) -> list[str]:
@@ -118,9 +126,7 @@ def lines(path: Path) -> list[str]:
 def finished(tiny: Callable[..., Recipe], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a finished run, to be looked at only."""
     folder = tmp_path_factory.mktemp("finished") / "run"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(memory, "keep_big_buffers", lambda: False)
-        train(tiny(), folder)
+    train(tiny(), folder)
     return folder
 
 

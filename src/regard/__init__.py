@@ -31,7 +31,11 @@ if TYPE_CHECKING:
     from regard.tasks.classification import Classification, Classifier
     from regard.tasks.embedder import Embedder
     from regard.tasks.filler import Filled, Filler
-    from regard.tasks.matcher import Hit, Match, Matcher
+    from regard.tasks.forecast import Forecast
+    from regard.tasks.forecaster import Forecaster
+    from regard.tasks.image_index import Hit
+    from regard.tasks.matcher import Match, Matcher
+    from regard.tasks.neighbours import Neighbour, Neighbours, WordVectors
     from regard.tasks.tagging import TaggedSentence, TaggedWord, Tagger
     from regard.tasks.task import Evaluation, ScoreLine, Task
     from regard.tasks.translation.heads import head_importance, prune
@@ -67,6 +71,11 @@ __all__ = [  # noqa: RUF022
     "Matcher",
     "Match",
     "Hit",
+    "Forecaster",
+    "Forecast",
+    "WordVectors",
+    "Neighbours",
+    "Neighbour",
     "Embedder",
     "Attender",
     "evaluate_run",
@@ -112,7 +121,12 @@ _HOMES = {
     "Filled": "regard.tasks.filler:Filled",
     "Matcher": "regard.tasks.matcher:Matcher",
     "Match": "regard.tasks.matcher:Match",
-    "Hit": "regard.tasks.matcher:Hit",
+    "Hit": "regard.tasks.image_index:Hit",
+    "Forecaster": "regard.tasks.forecaster:Forecaster",
+    "Forecast": "regard.tasks.forecast:Forecast",
+    "WordVectors": "regard.tasks.neighbours:WordVectors",
+    "Neighbours": "regard.tasks.neighbours:Neighbours",
+    "Neighbour": "regard.tasks.neighbours:Neighbour",
     "Embedder": "regard.tasks.embedder:Embedder",
     "Attender": "regard.tasks.attender:Attender",
     "evaluate_run": "regard.api:evaluate",

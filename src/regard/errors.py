@@ -49,3 +49,14 @@ def shown(value: object) -> str:
     """A value as a sentence can hold it: short, and on one line."""
     text = " ".join(reprlib.repr(value).split())
     return text if len(text) <= 90 else text[:89] + "…"
+
+
+# What would steer a terminal: control characters but the ends of lines and tabs, and those that
+# turn the direction of the text around.
+_STEERED = (*range(9), *range(11, 32), *range(127, 160), *range(0x202A, 0x202F))
+_STEERING = dict.fromkeys((*_STEERED, *range(0x2066, 0x206A)), "\ufffd")
+
+
+def visible(text: str) -> str:
+    """A text as a terminal may show it, whoever wrote it."""
+    return text.translate(_STEERING)

@@ -13,7 +13,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from regard.errors import RunError
+from regard.small_files import UNEXPECTED, open_regular, parse_json, required_json
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -121,6 +122,49 @@ def write_file(path: Path, data: bytes) -> None:
         temporary.write_bytes(data)
 
 
+def write_json(path: Path, values: Mapping[str, Any]) -> None:
+    """Write an object with a checksum of its values, which `read_json` compares."""
+    plain = json.loads(json.dumps(values))  # as it will be read
+    found = {**plain, "sha256": checksum(plain)}
+    try:
+        text = json.dumps(found, indent=2, ensure_ascii=False).encode()
+    except UnicodeEncodeError:  # half of a character
+        text = json.dumps(found, indent=2).encode()
+    write_file(path, text)
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """An object as it was written; without a checksum, it is of an earlier version."""
+    found = required_json(path)
+    if not isinstance(found, dict):
+        raise RunError(f"{path}: damaged (not an object)")
+    values = without_checksum(found, "sha256", checksum)
+    if values is None:
+        raise RunError(f"{path}: damaged, its content does not match its checksum")
+    return values
+
+
+def without_checksum(
+    found: dict[str, Any], name: str, checksum: Callable[[dict[str, Any]], str]
+) -> dict[str, Any] | None:
+    """The values without their checksum; None where it does not fit, or is under a damaged name.
+    Earlier versions wrote none.
+    """
+    length = len(checksum({}))
+    for key in (name, *found):
+        if isinstance(found.get(key), str) and (key == name or len(found[key]) == length):
+            rest = {each: value for each, value in found.items() if each != key}
+            fits = found[key] == checksum(rest)
+            if key == name or fits:
+                return rest if key == name and fits else None
+    return None if name in found else found
+
+
+def checksum(values: Mapping[str, Any]) -> str:
+    """SHA-256 of an object of JSON, however it is laid out."""
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
+
+
 def take_lock(path: Path) -> AbstractContextManager[object]:
     """Lock a file, which one process at a time can hold; its folder is made if necessary. Raises
     BlockingIOError where another process holds it.
@@ -135,7 +179,9 @@ def take_lock(path: Path) -> AbstractContextManager[object]:
     for _ in range(ATTEMPTS):
         with suppress(FileNotFoundError):  # removed just now
             path.parent.mkdir(parents=True, exist_ok=True)
-            file = path.open("w")
+            # Nothing is written to it, and a link may lead to somebody's file.
+            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
+            file = os.fdopen(os.open(path, flags, 0o666), "rb")
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if os.path.samestat(os.fstat(file.fileno()), path.stat()):
@@ -152,7 +198,7 @@ def is_locked(path: Path) -> bool:
     try:
         import fcntl
 
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
@@ -191,15 +237,15 @@ def write_arrays(
 def read_metadata(path: Path) -> dict[str, str]:
     """The metadata of a file of arrays, read from its header alone."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             size = int.from_bytes(file.read(8), "little")
             if size > HEADER_BYTES:
                 raise ValueError(f"header of {size} bytes")
-            header = json.loads(file.read(size))
-        found = json.loads(header.get("__metadata__", {}).get("regard", "{}"))
+            header = parse_json(file.read(size))
+        found = parse_json(header.get("__metadata__", {}).get("regard", "{}"))
     except OSError as error:
         raise RunError(f"{path}: cannot be read ({error.strerror or error})") from None
-    except (ValueError, RecursionError, AttributeError, TypeError) as error:
+    except UNEXPECTED as error:
         raise RunError(f"{path}: damaged or not a safetensors file ({error})") from None
     return found if isinstance(found, dict) else {}
 
@@ -207,12 +253,12 @@ def read_metadata(path: Path) -> dict[str, str]:
 def read_arrays(path: Path) -> tuple[dict[str, npt.NDArray[Any]], dict[str, str]]:
     """Arrays and metadata, checked against the checksum; a failure is a one-line RunError."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             header = int.from_bytes(file.read(8), "little")
         if header > HEADER_BYTES:
             raise RunError(f"{path}: damaged or not a safetensors file (header of {header} bytes)")
         with safe_open(path, framework="numpy") as file:
-            metadata = json.loads((file.metadata() or {}).get("regard", "{}"))
+            metadata = parse_json((file.metadata() or {}).get("regard", "{}"))
             arrays = {}
             for name in file.keys():  # noqa: SIM118
                 kind = file.get_slice(name).get_dtype()
@@ -221,7 +267,7 @@ def read_arrays(path: Path) -> tuple[dict[str, npt.NDArray[Any]], dict[str, str]
                 arrays[name] = file.get_tensor(name)
     except OSError as error:
         raise RunError(f"{path}: cannot be read ({error.strerror or error})") from None
-    except (SafetensorError, ValueError, RecursionError) as error:
+    except (SafetensorError, *UNEXPECTED) as error:
         raise RunError(f"{path}: damaged or not a safetensors file ({error})") from None
     if not isinstance(metadata, dict) or metadata.pop("sha256", "") != digest(arrays, metadata):
         raise RunError(f"{path}: damaged, its content does not match its checksum")

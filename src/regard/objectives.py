@@ -13,8 +13,14 @@ from regard.data.image_batches import ImageBatch
 from regard.data.label_ids import LabelBatch
 from regard.data.masked import MaskedBatch
 from regard.data.matching_pairs import MatchingBatch
+from regard.data.series_windows import SeriesBatch
+from regard.data.word_pairs import WordBatch
 from regard.layers.cross_entropy import linear_cross_entropy
+from regard.layers.distributions import DISTRIBUTIONS
 from regard.layers.gather import gathered
+
+# Values that lie further away than this many widths of their window count as if they did not.
+FURTHEST = 100.0
 
 
 @dataclass(frozen=True)
@@ -176,3 +182,34 @@ def contrastive(images: Tensor, texts: Tensor, scale: Tensor, numbers: Tensor) -
         F.cross_entropy(to_texts, own, reduction="sum")
         + F.cross_entropy(to_images, own, reduction="sum")
     ) / 2
+
+
+def word_neighbours(model: nn.Module, batch: WordBatch, negatives: float = 5.0) -> Loss:
+    """How well a model can tell words from random ones where they are predicted: negative sampling
+    (Mikolov et al. 2013, §2.2). The loss is the mean over predictions, each of which counts one
+    neighbour and `negatives` random words; it stands for all words that the batch was made of.
+    """
+    found = model(batch.words, batch.near, batch.negatives)
+    near = (F.softplus(-found.near) * found.near_weights).sum()
+    far = (F.softplus(found.far) * found.far_weights).sum() * (negatives / found.far.size(-1))
+    predictions = found.near_weights.sum().clamp(min=1)
+    return Loss((near + far) / predictions * batch.size, batch.size)
+
+
+class ForecastingModel(Protocol):
+    """A model that says what values may be: their parameters [B, T, D], and the values [B, T] with
+    NaN where one is missing.
+    """
+
+    config: Any
+
+    def predicted(self, batch: SeriesBatch) -> tuple[Tensor, Tensor]: ...
+
+
+def forecast(model: ForecastingModel, batch: SeriesBatch) -> Loss:
+    """What the values that are not missing cost, as a mean over each window."""
+    parameters, values = model.predicted(batch)
+    there = ~values.isnan()
+    near = values.nan_to_num(0.0).clamp(-FURTHEST, FURTHEST)
+    losses = DISTRIBUTIONS[model.config.head].loss(parameters.float(), near) * there
+    return Loss((losses.sum(1) / there.sum(1).clamp(min=1)).sum(), len(values))

@@ -38,6 +38,8 @@ class Section(BaseModel):
     )
     # Settings that a started run may change: they do not change what an update does.
     changeable: ClassVar[frozenset[str]] = frozenset()
+    # Settings that decide what trained weights answer; with others, they are not used.
+    deciding: ClassVar[frozenset[str]] = frozenset()
 
     def resolved(self) -> Self:
         """The section with paths that mean the same from every folder."""
@@ -63,8 +65,9 @@ class TrainSection(Section):
         default="", description="A finished run to start from: its weights, as far as they fit."
     )
     accumulate: int = Field(default=1, ge=1, description="Batches that make one update.")
-    optimizer: Literal["adam", "adamw"] = Field(
-        default="adam", description="What turns gradients into updates."
+    optimizer: Literal["adam", "adamw", "rowwise"] = Field(
+        default="adam",
+        description="What turns gradients into updates; rowwise: with one moment for each row.",
     )
     learning_rate: float = Field(default=7e-4, gt=0, description="The highest learning rate.")
     schedule: Literal["inverse_sqrt", "cosine", "linear", "constant"] = Field(
@@ -173,6 +176,11 @@ class Recipe(Section):
     encoders: ClassVar[Mapping[str, type[BaseModel]]] = MappingProxyType({})
     # Encoders that `train.from_run` may name instead of a run, and the section that they are of.
     pretrained: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    # Sections and settings that weights are made for: a training that starts from a run takes them
+    # from it.
+    shape: ClassVar[tuple[str, ...]] = ("model",)
+    # Here whole sections: but for dropout, which only training knows, all that a model is.
+    deciding = frozenset({"task", "model", "head", "encoder", "space"})
     # The scores that `train.metric` may name.
     metrics: ClassVar[tuple[str, ...]] = ("loss",)
 
@@ -344,11 +352,15 @@ def read(path: Path | str, settings: Iterable[str] = ()) -> Recipe:
     Recipe(translation: phrasebook, transformer, 100 updates)
     """
     path = Path(path)
-    values = read_values(path)
-    schema = schema_of(override(values, settings), str(path))
+    return from_file(read_values(path), str(path), settings)
+
+
+def from_file(values: Mapping[str, Any], where: str, settings: Iterable[str] = ()) -> Recipe:
+    """A recipe from the values of a file, which an earlier version may have written."""
+    schema = schema_of(override(values, settings), where)
     # Settings from the command line are never dropped: they have an effect or are refused.
     values = override(without_other_tasks(values, schema), settings)
-    return validated(schema, values, str(path))
+    return validated(schema, values, where)
 
 
 def to_toml(recipe: Recipe) -> str:

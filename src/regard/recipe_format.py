@@ -1,5 +1,6 @@
 """The plain values of recipe files, also of those that earlier versions wrote."""
 
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from regard import recipe_names
 from regard.errors import RecipeError
+from regard.small_files import UNEXPECTED, is_deep, read_small
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -36,17 +38,63 @@ WRITTEN_OUT = {
 }
 
 
-def read_values(path: Path) -> dict[str, Any]:
+# The most bytes of a recipe, which may name many files, and the most names and values in it.
+LARGEST, MOST_NAMES = 1 << 19, 20_000
+# A string that does not end goes on to the end of its line or of the file, so that each character
+# is looked at once.
+_STRING_OR_COMMENT = re.compile(
+    r'"""(?:[^"\\]|\\.|"(?!""))*+(?:"""|\Z)'
+    r"|\'\'\'(?:[^\']|\'(?!\'\'))*+(?:\'\'\'|\Z)"
+    r'|"(?:[^"\\\n]|\\.)*+"?'
+    r"|\'[^\'\n]*+\'?|\#[^\n]*+",
+    re.DOTALL,
+)
+_NAMES = re.compile(r"[.=\[{,]")
+_LONG_KEY = re.compile(r"(?:\.[^.,=\n\[\]{}]*+){8}")
+_LONG_NUMBER = re.compile(r"[\w+]{64}")
+_NO_BRACKETS = re.compile(r"[^][{}]+")
+
+
+def read_values(path: Path, *, links: bool = True) -> dict[str, Any]:
     """The plain values of a recipe: of a file, or of one that comes with regard, by its name. Every
-    reader of recipes goes through here.
+    reader of recipes goes through here. A file that a person names may be a link.
     """
     try:
-        with recipe_names.find(path).open("rb") as file:
-            return tomllib.load(file)
+        content = read_small(recipe_names.find(path), LARGEST, links=links)
     except OSError as error:
         raise RecipeError(f"{path}: cannot be read ({error.strerror}); check the path") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    try:
+        return parse_toml(content.decode())
+    except UNEXPECTED as error:
         raise RecipeError(f"{path}: not valid TOML ({error}); mend that line") from None
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """The values of a TOML text; a ValueError for one that would take the parser long, or that has
+    numbers beyond the 64 bits of TOML.
+    """
+    bare = _STRING_OR_COMMENT.sub("", text)
+    if len(_NAMES.findall(bare)) > MOST_NAMES or _LONG_KEY.search(bare):
+        raise ValueError("more names and values than a recipe has")
+    if _LONG_NUMBER.search(bare):
+        raise ValueError("a number of too many digits")
+    if is_deep(_NO_BRACKETS.sub("", bare).encode()):
+        raise ValueError("brackets that do not match, or lists too deep inside each other")
+    values = tomllib.loads(text)
+    check_numbers(values)
+    return values
+
+
+def check_numbers(value: object) -> None:
+    match value:
+        case dict():
+            for inner in value.values():
+                check_numbers(inner)
+        case list():
+            for inner in value:
+                check_numbers(inner)
+        case int() if not -(2**63) <= value < 2**63:
+            raise ValueError("a whole number of more than 64 bits")
 
 
 def without_other_tasks(values: Mapping[str, Any], schema: "type[BaseModel]") -> Mapping[str, Any]:
@@ -124,6 +172,6 @@ def override(values: Mapping[str, Any], settings: Iterable[str]) -> dict[str, An
 
 def toml_value(text: str) -> Any:
     try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+        return parse_toml(f"value = {text}")["value"]
+    except UNEXPECTED:
         return text

@@ -12,13 +12,11 @@
     alignment.json         measurements of these weights: heads that align (`regard inspect
     heads.json             alignment`), heads that matter (`regard heads`)
     search/                vectors of images that were searched, which the next search adds to
-    engines/               the model in the formats of other runtimes, made again if missing or old
 
 `regard.files` writes all of them, so that a file under its own name is always complete.
 """
 
 import hashlib
-import json
 import os
 import shlex
 import shutil
@@ -28,16 +26,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from regard import recipe_names, tasks
-from regard.errors import RegardError, RequestError, RunError, shown
+from regard import files, recipe_names, tasks
+from regard.errors import DataError, RegardError, RequestError, RunError, shown
 from regard.files import HEADER_BYTES, SCRATCH, is_locked, take_lock, write_file
 from regard.machine.cores import wait_briefly
+from regard.run_info import FORMAT, read_info
+from regard.sizes import check_size, most_bytes, read_sizes
+from regard.small_files import open_regular, required_json
+from regard.text.normalise import is_unicode
 from regard.text.tokenizer import Tokenizers
 
 if TYPE_CHECKING:
     from regard.recipe import Recipe
-
-FORMAT = 1
 
 
 def commands_for(recipe: "Recipe", folder: Path | str) -> list[str]:
@@ -154,16 +154,12 @@ class Run:
     def lock_path(self) -> Path:
         return self.training / "lock"
 
-    @property
-    def engines(self) -> Path:
-        return self.folder / "engines"
-
     def recipe(self) -> "Recipe":
         """The recipe that the run was trained with."""
         from regard import recipe  # loads pydantic, which a converted run does not need
 
         try:
-            return recipe.read(self.recipe_path)
+            return recipe.from_file(self.values(), str(self.recipe_path))
         except RegardError as error:
             raise RunError(str(error)) from None
 
@@ -183,7 +179,7 @@ class Run:
 
         Returns
         -------
-        Translator, Writer, Filler, Classifier or Tagger
+        Translator, Writer, Filler, WordVectors, Classifier or Tagger
             By the task of the run; for a task of your own, what it loads.
 
         Raises
@@ -203,7 +199,7 @@ class Run:
         from regard.recipe_format import read_values  # a converted run does not need it
 
         try:
-            return read_values(self.recipe_path)
+            return read_values(self.recipe_path, links=False)
         except RegardError as error:
             raise RunError(str(error)) from None
 
@@ -219,21 +215,11 @@ class Run:
 
     def info(self) -> dict[str, Any]:
         """Provenance and scores as written in run.json; empty before the first save."""
-        path = self.info_path
-        try:
-            info = json.loads(path.read_bytes())
-        except FileNotFoundError:
-            return {}
-        except (OSError, ValueError, RecursionError):
-            raise RunError(f"{path}: damaged (not valid JSON)") from None
-        if not isinstance(info, dict) or info.get("format") != FORMAT:
-            raise RunError(f"{path}: written in a format this version of regard does not know")
-        return info
+        return read_info(self.info_path) if os.path.lexists(self.info_path) else {}
 
     def save_info(self, info: Mapping[str, Any]) -> None:
         """Write run.json."""
-        text = json.dumps({"format": FORMAT, **info}, indent=2, ensure_ascii=False)
-        write_file(self.info_path, text.encode())
+        files.write_json(self.info_path, {"format": FORMAT, **info})
 
     def fingerprint(self, *others: Path, layout: str = "") -> str:
         """Identifies the weights: a hash of the safetensors header, which contains their checksum.
@@ -242,30 +228,26 @@ class Run:
         """
         found = hashlib.sha256(layout.encode())
         try:
-            with self.model_path.open("rb") as file:
+            with open_regular(self.model_path) as file:
                 size = int.from_bytes(file.read(8), "little")
                 found.update(file.read(min(size, HEADER_BYTES)))
             for path in others:
-                found.update(
-                    f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}".encode()
-                )
+                with open_regular(path) as file:
+                    content = hashlib.file_digest(file, "sha256").hexdigest()
+                found.update(f"{path.name} {content}".encode())
         except OSError:
             return ""
         return found.hexdigest()[:16]
 
     def finding(self, name: str) -> dict[str, Any] | None:
         """A saved measurement of these weights; None if there is none, or one of other weights."""
-        try:
-            found = json.loads((self.folder / f"{name}.json").read_bytes())
-        except (OSError, ValueError, RecursionError):
-            return None  # it is measured again when it is needed
-        known = isinstance(found, dict) and found.get("weights") == self.fingerprint()
-        return found if known else None
+        path = self.folder / f"{name}.json"
+        found = files.read_json(path) if path.is_file() else {}
+        return found if found.get("weights") == self.fingerprint() else None
 
     def save_finding(self, name: str, found: Mapping[str, Any]) -> None:
         """Write a measurement of these weights, which `finding` reads."""
-        text = json.dumps({"weights": self.fingerprint(), **found}, indent=1)
-        write_file(self.folder / f"{name}.json", text.encode())
+        files.write_json(self.folder / f"{name}.json", {"weights": self.fingerprint(), **found})
 
     def is_started(self) -> bool:
         """Whether a training has left anything here beside its recipe."""
@@ -274,9 +256,7 @@ class Run:
 
     def has_data(self) -> bool:
         """Whether an earlier start has encoded the data, so that its files are no longer read."""
-        return all(
-            (self.training / "data" / f"{name}.json").exists() for name in ("train", "valid")
-        )
+        return {"train.json", "valid.json"} <= {each.name for each in self.training.glob("data/*")}
 
     def has_tokenizers(self) -> bool:
         """Whether the vocabulary has been learned."""
@@ -285,7 +265,12 @@ class Run:
 
     def tokenizers(self) -> Tokenizers:
         """The tokenizers of source and target; the same one twice, where there is one."""
-        return Tokenizers.load(self.folder)
+        sizes = read_sizes(self.model_path)
+        found = Tokenizers.load(self.folder, most_bytes(sizes))
+        check_size(self.folder, len(found.source), "pieces", sizes.get("inputs"))
+        if not self.labels_path.exists():
+            check_size(self.folder, len(found.target), "pieces", sizes.get("outputs"))
+        return found
 
     def save_tokenizers(self, tokenizers: Tokenizers) -> None:
         """Write one tokenizer.json, or one for each side."""
@@ -302,14 +287,19 @@ class Run:
 
     def labels(self) -> list[str]:
         """The labels of a classifier or tagger, in the order of its outputs."""
-        try:
-            found = json.loads(self.labels_path.read_bytes())
-        except (OSError, ValueError, RecursionError) as error:
-            raise RunError(f"{self.labels_path}: cannot be read ({error})") from None
-        match found:
-            case {"labels": [*names]} if len(names) > 1 and all(type(n) is str for n in names):
+        match required_json(self.labels_path):
+            case {"labels": [*names]} if len(names) > 1 and all(map(is_unicode, names)):
+                outputs = read_sizes(self.model_path).get("outputs")
+                check_size(self.folder, len(names), "labels", outputs)
                 return names
         raise RunError(f"{self.labels_path}: damaged (no labels in it)")
+
+    def save_labels(self, labels: Iterable[str]) -> None:
+        """Write labels.json."""
+        labels = list(labels)
+        if wrong := [label for label in labels if not is_unicode(label)]:
+            raise DataError(f"label {wrong[0]!a}: it is not UTF-8; write whole characters")
+        files.write_json(self.labels_path, {"labels": labels})
 
     def checkpoints(self) -> list[Path]:
         """Checkpoints from the oldest to the newest."""
@@ -376,8 +366,8 @@ class Run:
         somebody's own. The caller holds the lock.
         """
         own = {self.recipe_path, self.labels_path, self.words_path, self.source_words_path}
-        own |= {*self.folder.glob("*tokenizer.json")}
-        for path in own - before:
+        own |= {self.folder / "vocabulary.tsv", self.folder / "series.safetensors"}
+        for path in {*own, *self.folder.glob("*tokenizer.json")} - before:
             path.unlink(missing_ok=True)
         shutil.rmtree(self.training / "data", ignore_errors=True)
         # The lock last: from here on, another process may start.
@@ -388,7 +378,7 @@ class Run:
 
     def sweep(self) -> None:
         """Remove what interrupted writes left behind."""
-        for folder in (self.folder, self.engines, self.training, self.training / "data"):
+        for folder in (self.folder, self.training, self.training / "data"):
             for scratch in folder.glob(f"{SCRATCH}*"):
                 shutil.rmtree(scratch, ignore_errors=True)
 
@@ -397,7 +387,9 @@ class Run:
         made = self.missing_folders()
         free = shutil.disk_usage(made[-1].parent if made else self.folder).free
         if free < num_bytes:
+            digits = 0 if num_bytes - free >= 1e6 else 6  # so that the two differ
             raise RunError(
-                f"{self.folder}: {free / 1e6:.0f} MB free on this disk, training needs "
-                f"{num_bytes / 1e6:.0f} MB for checkpoints; make room or choose another --out"
+                f"{self.folder}: {free / 1e6:.{digits}f} MB free on this disk, training needs "
+                f"{num_bytes / 1e6:.{digits}f} MB for checkpoints; make room or choose another "
+                "--out"
             )

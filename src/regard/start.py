@@ -1,7 +1,8 @@
 """Chooses the recipe and the folder of a training: from a recipe file, or from data."""
 
+import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from regard.run import Run
 from regard.tasks.sections import FilesSection
 from regard.tasks.suggestions import still_true, suggest_from
 from regard.tasks.task import DataFlags
+from regard.text.vectors import vector_width
 from regard.training.checks import DATA
 
 PRESETS = ("standard", "fast")
@@ -43,6 +45,16 @@ class DataOptions:
     out: Path | None = None
     preset: str | None = None
     settings: tuple[str, ...] = ()
+    data_flags: Mapping[str, Any] = field(default_factory=dict)  # settings of [data] by their flags
+
+
+def starting_from(vectors: Path) -> tuple[str, ...]:
+    """The settings for a model whose embeddings start from vectors of words: those of a run, or of
+    a file.
+    """
+    width = Run.open(vectors).recipe().model.d_model if vectors.is_dir() else vector_width(vectors)
+    place = json.dumps(str(vectors.resolve()), ensure_ascii=False)
+    return (f"data.embeddings={place}", "tokenizer.kind=word", f"model.d_model={width}")
 
 
 def from_recipe(path: Path, out: Path | None = None, settings: tuple[str, ...] = ()) -> Start:
@@ -59,6 +71,8 @@ def from_data(
     entry = task_for(flag, options.task or override({}, settings).get("task"), data.companions)
     asked = {"preset": options.preset, "languages": " ".join(data.languages or ())}
     refuse_unused(entry, asked)
+    refuse_other_flags(entry, options.data_flags)
+    settings = (*as_settings(options.data_flags), *settings)
     if options.preset not in (None, *PRESETS):
         raise UsageError(
             f"--preset {options.preset}: there is no such preset; write {' or '.join(PRESETS)}"
@@ -70,7 +84,7 @@ def from_data(
     out = options.out or Path("runs", name)
     if (out / "recipe.toml").exists():
         return Start(started(entry.name, section, out, settings), out)
-    check(entry.name, section, out, options)
+    check(entry.name, section, out, replace(options, settings=settings))
     with reporter.progress("Reading the data, to choose sizes for it", 0):
         recipe, reasons = suggested(entry.name, section, settings, options.preset)
     return Start(recipe, out, tuple(reasons))
@@ -103,6 +117,8 @@ def fitting(flag: str, companions: Collection[str]) -> list[tasks.Entry]:
 def task_for(flag: str, asked: str | None, companions: Collection[str] = ()) -> tasks.Entry:
     """The task that learns from such data: the first in the list, or the one that is asked for."""
     fitting_here = fitting(flag, companions)
+    if not fitting_here:
+        raise UsageError(f"--{flag}: no task learns from such data; give other data")
     if asked is None:
         return fitting_here[0]
     found = next((entry for entry in fitting_here if entry.name == asked), None)
@@ -119,6 +135,23 @@ def refuse_unused(entry: tasks.Entry, options: Mapping[str, str | None]) -> None
             raise UsageError(
                 f"--{name} {value}: belongs to --{flag}; leave it out for {entry.name}"
             )
+
+
+def refuse_other_flags(entry: tasks.Entry, given: Mapping[str, Any]) -> None:
+    for name, value in given.items():
+        if name not in entry.data_flags:
+            owner = next(each for each in tasks.TASKS.values() if name in each.data_flags)
+            raise UsageError(
+                f"--{name} {value}: belongs to --{owner.flag}; leave it out for {entry.name}"
+            )
+
+
+def as_settings(given: Mapping[str, Any]) -> tuple[str, ...]:
+    """Flags of [data] as --set takes them: --horizon 48 is data.horizon=48."""
+    return tuple(
+        f"data.{name}={value if str(value).isdecimal() else json.dumps(value, ensure_ascii=False)}"
+        for name, value in given.items()
+    )
 
 
 def section_of(entry: tasks.Entry, flags: DataFlags) -> tuple[dict[str, Any], str]:

@@ -16,13 +16,17 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from regard import files, tasks
+from regard.configs.parameters import num_parameters
 from regard.errors import RunError
 from regard.files import HEADER_BYTES
+from regard.made_with import MadeWith, check
 from regard.recipe import Recipe
 from regard.run import Run
+from regard.sizes import read_sizes
+from regard.small_files import parse_json, refusing
 
 Sizes = Mapping[str, int]
-LARGEST_SIZE = 2**40
+NUMBER_BYTES = 4  # of a weight in a file
 DRAWING = {
     *(nn.init.normal_, nn.init.uniform_, nn.init.kaiming_uniform_, nn.init.constant_),
     *(Tensor.normal_, Tensor.uniform_, Tensor.zero_, Tensor.fill_),
@@ -68,8 +72,14 @@ def check_weights(model: nn.Module, tensors: Mapping[str, Tensor], where: Path |
                 f"{where}: {name} is {tuple(tensor.shape)} of {tensor.dtype}, "
                 f"the model has {tuple(own.shape)} of {own.dtype}"
             )
-        if tensor.is_floating_point() and not bool(torch.isfinite(tensor).all()):
+        if not all_finite({name: tensor}):
             raise RunError(f"{where}: {name} holds numbers that are not finite")
+
+
+def all_finite(tensors: Mapping[str, Tensor]) -> bool:
+    """Whether no number is infinite or no number at all."""
+    floats = (each for each in tensors.values() if each.is_floating_point())
+    return all(bool(torch.isfinite(each).all()) for each in floats)
 
 
 @torch.no_grad()
@@ -124,65 +134,72 @@ def without_memory(recipe: Recipe, sizes: Sizes) -> nn.Module:
         return build(recipe, sizes)
 
 
-def save_model(run: Run, tensors: Mapping[str, Tensor], step: int, sizes: Sizes) -> None:
-    """Save the weights that a run answers with."""
+def save_model(
+    run: Run,
+    tensors: Mapping[str, Tensor],
+    step: int,
+    sizes: Sizes,
+    made_with: MadeWith | None = None,
+) -> None:
+    """Save the weights that a run answers with, and what they were made with."""
     about = {"step": str(step), "sizes": json.dumps(dict(sizes), sort_keys=True)}
-    write_tensors(run.model_path, tensors, about)
+    write_tensors(run.model_path, tensors, about | (made_with.metadata() if made_with else {}))
 
 
 def saved_sizes(run: Run, metadata: Mapping[str, str]) -> Sizes:
     """The sizes in the weights' metadata. Runs of the first version store them elsewhere."""
-    if "sizes" not in metadata:
-        return tasks.get(run.task_name()).sizes_of_old_run(run)
-    try:
-        match json.loads(metadata["sizes"]):
-            case dict() as found if all(
-                type(size) is int and 0 < size < LARGEST_SIZE for size in found.values()
-            ):
-                return found
-    except (TypeError, ValueError, RecursionError):
-        pass
-    raise RunError(f"{run.model_path}: damaged (no sizes in its metadata)")
+    if "sizes" in metadata:
+        return read_sizes(run.model_path)
+    return tasks.get(run.task_name()).sizes_of_old_run(run)
 
 
 def load_model(run: Run) -> nn.Module:
     """The model of a run with its best weights, ready to answer."""
     path = run.model_path
     run.require_weights()
-    recipe, sizes = run.recipe(), saved_sizes(run, files.read_metadata(path))
+    metadata = files.read_metadata(path)
+    check(run, metadata)
+    recipe, sizes = run.recipe(), saved_sizes(run, metadata)
+    found = path.stat().st_size
     try:
-        tensors = kept(without_memory(recipe, sizes)).values()
-        expected = sum(each.numel() * each.element_size() for each in tensors)
+        # Sizes are compared before memory is allocated: a recipe may claim any size. A formula
+        # answers at once where building hundreds of layers, even without numbers, takes a second.
+        expected = NUMBER_BYTES * num_parameters(recipe, sizes)
+        if expected <= found:
+            tensors = kept(without_memory(recipe, sizes)).values()
+            expected = sum(each.numel() * each.element_size() for each in tensors)
     except KeyError as error:
         raise RunError(f"{path}: damaged (its metadata has no size {error})") from None
     except (ValueError, RuntimeError, OverflowError) as error:
         raise RunError(f"{run.recipe_path}: no such model can be built ({error})") from None
-    found = path.stat().st_size
-    # Sizes are compared before memory is allocated: a recipe may claim any size.
     if not expected <= found <= expected + HEADER_BYTES:
         raise RunError(
             f"{path}: {found} bytes, the recipe's model has {expected}; "
             "one of the two files is from another run"
         )
+    intact, _ = read_tensors(path)  # from here on, its sizes are as they were written
     model = build(recipe, sizes)
-    load_weights(model, read_tensors(path)[0], path)
+    load_weights(model, intact, path)
     return model.eval()
 
 
 def save_checkpoint(
-    run: Run, step: int, tensors: Mapping[str, Tensor], progress: Mapping[str, Any]
+    run: Run,
+    step: int,
+    tensors: Mapping[str, Tensor],
+    progress: Mapping[str, Any],
+    made_with: MadeWith | None = None,
 ) -> Path:
     path = run.checkpoint_path(step)
-    write_tensors(path, tensors, {"progress": json.dumps(progress), "step": str(step)})
+    about = {"progress": json.dumps(progress), "step": str(step)}
+    write_tensors(path, tensors, about | (made_with.metadata() if made_with else {}))
     return path
 
 
 def load_checkpoint(run: Run, path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     tensors, metadata = read_tensors(path)
-    try:
-        step, progress = int(metadata["step"]), json.loads(metadata["progress"])
-    except (KeyError, ValueError, RecursionError):
-        raise RunError(f"{path}: not a checkpoint") from None
+    with refusing(RunError(f"{path}: not a checkpoint")):
+        step, progress = int(metadata["step"]), parse_json(metadata["progress"])
     if run.checkpoint_path(step) != path:
         raise RunError(f"{path}: holds step {step}, not the one in its name")
     return tensors, progress

@@ -1,5 +1,6 @@
 """Small runs of every task, trained once through `regard.train`."""
 
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,13 @@ REVIEWS = [
 SENTENCES = [(["she", "reads", f"book{n}"], ["PRON", "VERB", "NOUN"]) for n in range(80)]
 
 
+def hours(count: int) -> list[str]:
+    """Rows of times and values that come again each day."""
+    first = datetime(2024, 1, 1)
+    times = [first + timedelta(hours=hour) for hour in range(count)]
+    return [f"{each:%Y-%m-%d %H:%M},{50 + each.hour + each.day % 3}" for each in times]
+
+
 def keep_allocation(patch: pytest.MonkeyPatch) -> None:
     """Training tunes the C library for its whole process, which here runs other tests too."""
     patch.setattr(memory, "keep_big_buffers", lambda: False)
@@ -48,7 +56,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="session")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder that holds runs/demo, runs/book, runs/masked, runs/reviews and runs/tags."""
+    """A folder runs that holds demo, book, masked, vectors, reviews, tags and load."""
     folder = tmp_path_factory.mktemp("api")
     with pytest.MonkeyPatch.context() as patch:
         keep_allocation(patch)
@@ -56,6 +64,11 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         regard.train(pairs=PAIRS, languages=("fr", "en"), out="runs/demo", settings=TRANSLATOR)
         regard.train(text=TEXTS, out="runs/book", settings=TEXT)
         regard.train(text=TEXTS, task="masked-language-model", out="runs/masked", settings=TEXT)
+        words = {"train.steps": 4, "train.threads": 1, "model.d_model": 16}
+        regard.train(text=TEXTS, task="word-vectors", out="runs/vectors", settings=words)
         regard.train(labelled=REVIEWS, out="runs/reviews", settings=TINY)
         regard.train(tagged=SENTENCES, out="runs/tags", settings=TINY)
+        Path("load.csv").write_text("\n".join(["time,load", *hours(42 * 24)]))
+        linear = {"train.steps": 4, "train.threads": 1, "model.kind": "linear"}
+        regard.train(series="load.csv", target="load", horizon=6, out="runs/load", settings=linear)
     return folder

@@ -13,7 +13,7 @@ import pytest
 import regard
 
 # What these examples print depends on what was learned, and small runs learn little: they only run.
-TRAINED = re.compile(r'"runs/(demo|book|masked|reviews|tags)"')
+TRAINED = re.compile(r'"runs/(demo|book|masked|reviews|tags|load)"')
 
 
 def own_methods(kind: type) -> Iterator[tuple[str, Any]]:
@@ -53,7 +53,7 @@ def test_a_public_function_says_what_it_takes_gives_and_raises(name: str) -> Non
 # Results, which the examples of what gives them show.
 WITHOUT_EXAMPLE = {
     *("Translation", "Alignment", "Classification", "TaggedSentence", "TaggedWord", "Filled"),
-    *("ScoreLine", "Match", "Hit", "ImageCaption"),
+    *("ScoreLine", "Match", "Hit", "ImageCaption", "Neighbour", "Neighbours"),
 }
 
 

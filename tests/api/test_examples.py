@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from regard import DataError, tasks
-from regard.api.examples import Given
+from regard.data.examples import Given
 
 SOURCES, TARGETS = ["le chat", "le chien", ""], ["the cat", "the dog\tor\ntwo", ""]
 PAIRS = list(zip(SOURCES, TARGETS, strict=True))
@@ -110,6 +110,13 @@ def test_sentences_are_words_and_labels() -> None:
     expected = [{"words": ["She", "reads"], "labels": ["PRON", "VERB"]}]
     assert rows("tagged", [(["She", "reads"], ["PRON", "VERB"])]) == expected
     assert rows("tagged", {"tokens": [["She", "reads"]], "upos": [("PRON", "VERB")]}) == expected
+    # As NLTK's corpora have them: a tuple for each word.
+    assert rows("tagged", [[("She", "PRON"), ("reads", "VERB")]]) == expected
+    assert rows("tagged", iter([[("Go", "VERB")]])) == [{"words": ["Go"], "labels": ["VERB"]}]
+    with pytest.raises(DataError, match="one of the labels is None, not a label"):
+        rows("tagged", [[("She", "PRON"), ("reads", None)]])
+    with pytest.raises(DataError, match="is not like"):
+        rows("tagged", [[]])
     with pytest.raises(DataError, match="2 words and 1 labels; give one for each"):
         rows("tagged", [(["She", "reads"], ["PRON"])])
     with pytest.raises(DataError, match="the words are 'She reads'; give a list of them"):

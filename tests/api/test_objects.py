@@ -134,8 +134,10 @@ def test_everything_says_what_it_is(loaded: dict[str, Any], runs: Path) -> None:
         "demo": "Translator('runs/demo': fr → en, 9,376 parameters, beam 5)",
         "book": "Writer('runs/book': sees 16 tokens, 6,448 parameters)",
         "masked": "Filler('runs/masked': sees 16 tokens, 7,387 parameters)",
+        "vectors": "WordVectors('runs/vectors': 5 words, 160 parameters)",
         "reviews": "Classifier('runs/reviews': 2 labels, 6,498 parameters)",
         "tags": "Tagger('runs/tags': 3 labels, 6,387 parameters)",
+        "load": "Forecaster('runs/load': 6 steps ahead from 504, 3,052 parameters)",
     }
     run = regard.Run(runs / "runs/demo")
     assert repr(run) == f"Run('{where}/demo': translation, 4 updates)"

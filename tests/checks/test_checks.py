@@ -203,6 +203,14 @@ def test_good_labels_are_good() -> None:
     assert found.value == {"pos": 100, "neg": 100}
 
 
+def test_labels_that_differ_in_case_only_are_named() -> None:
+    texts = sentences(200)
+    rows = [(("pos", "Pos", "neg")[i % 3], text) for i, text in enumerate(texts)]
+    assert "label-case" in codes(labelled(rows), "warning")
+    letters = [(("a", "A", "b")[i % 3], text) for i, text in enumerate(texts)]
+    assert "label-case" not in codes(labelled(letters), "warning")
+
+
 def test_columns_that_hold_no_labels_are_seen() -> None:
     texts = sentences(200)
     assert codes(

@@ -78,6 +78,19 @@ def test_what_is_odd_is_named(photos: Path, capsys: pytest.CaptureFixture[str]) 
     assert codes(found, "error") == []
 
 
+def test_every_web_page_and_empty_file_is_found(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in range(400):
+        draw(tmp_path / "photos" / ("cat", "dog")[number % 2] / f"{number}.png", number, (8, 8))
+    for number in range(0, 400, 40):
+        (tmp_path / "photos" / "cat" / f"{number}a.jpg").write_bytes(b"<html>404</html>")
+        (tmp_path / "photos" / "dog" / f"{number}b.jpg").touch()
+    found = report(capsys, tmp_path / "photos")
+    (damaged,) = [each for each in found["findings"] if each["code"] == "damaged"]
+    assert damaged["sentence"].startswith("20 of 420")
+
+
 def test_images_in_both_parts_of_a_split(photos: Path, capsys: pytest.CaptureFixture[str]) -> None:
     photos.rename(photos.parent / "train")
     for name in ("cat/0.png", "dog/1.png"):
@@ -109,3 +122,12 @@ def test_what_cannot_be_meant_stops(
     with pytest.raises(SystemExit):
         main(["train", "--images", str(photos), "--out", str(photos.parent / "run")])
     assert not (photos.parent / "run").exists()
+
+
+def test_labels_that_differ_in_case_only(photos: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    draw(photos / "Dog" / "a.png", 77)
+    draw(photos / "DOG" / "b.png", 78)
+    found = report(capsys, photos)
+    assert codes(found, "warning") == ["label-case"]
+    (sentence,) = (each["sentence"] for each in found["findings"] if each["code"] == "label-case")
+    assert "DOG (1) and Dog (1) and dog (20)" in sentence

@@ -81,7 +81,7 @@ assert "torch" not in sys.modules
         (["good.fr", "--text", "good.en"], "give the files to check"),
         (["missing.fr", "good.en"], "missing.fr: there is no such file"),
         (["link.fr", "good.en"], "link.fr: this is a link to nowhere.fr, which is not there"),
-        (["pipe.fr", "good.en"], "pipe.fr: this is a pipe, which can be read only once"),
+        (["pipe.fr", "good.en"], "pipe.fr: this is a pipe, and regard reads a file more than once"),
         (["--pairs", "pipe.fr", "good.en"], "pipe.fr: this is a pipe"),
     ],
 )

@@ -75,8 +75,15 @@ def test_an_object_is_not_streamed(run: Path, capsys: pytest.CaptureFixture[str]
 
 def test_closed_standard_output_and_errors_are_no_traceback(run: Path) -> None:
     done = in_shell(f"generate {run} one --max-tokens 3 >&-")
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 1
+    assert done.stderr == "regard: error: the output: it is closed; put that right and try again\n"
     assert in_shell(f"show {run / 'none'} 2>&-").returncode == 1
+
+
+def test_what_writes_no_results_needs_no_standard_output(run: Path, tmp_path: Path) -> None:
+    done = in_shell(f"embed {run} one --output {tmp_path}/v.npy >&-")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "v.npy").exists()
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
@@ -173,7 +180,7 @@ def test_a_missing_tokenizer_is_called_by_its_name(
     tokenizer = run / "tokenizer.json"
     aside = tokenizer.rename(run / "aside")
     try:
-        assert f" {tokenizer}: the tokenizer cannot be read" in failing(
+        assert f" {tokenizer}: missing, and the weights were trained with it" in failing(
             ["generate", str(run), "one"], capsys
         )
     finally:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from regard.cli import app, main
 from regard.machine import cores, devices
@@ -13,6 +14,7 @@ from regard.models import build
 from regard.recipe import read
 from regard.run import Run
 from regard.text.tokenizer import Tokenizer, Tokenizers
+from tests.series_runs import write_forecasters, write_series
 
 SETTINGS = """
 [data]
@@ -118,6 +120,7 @@ def test_this_machine_by_default(
     recipe: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(devices, "gemm_rate", lambda device: 100e9)
+    monkeypatch.setattr(devices, "loss_rate", lambda: 100e9)
     monkeypatch.setattr(cores, "usable_cores", lambda: 2)
     monkeypatch.setattr(cores, "busy_cores", lambda: 1.2)
     main(["plan", str(recipe), "--set", "train.device=cpu", "--device", "cpu"])
@@ -290,3 +293,120 @@ def test_the_plan_of_a_recurrent_model(book: Path, capsys: pytest.CaptureFixture
     printed = capsys.readouterr().out
     assert "windows of 16 tokens" in printed
     assert "each step waits for the one before it" in printed
+
+
+def photos(folder: Path, count: int = 40) -> Path:
+    folder.mkdir()
+    for number in range(count):
+        label = folder / ("red" if number % 2 else "blue")
+        label.mkdir(exist_ok=True)
+        colour = (200, number, 20) if number % 2 else (20, number, 200)
+        Image.new("RGB", (20, 16), colour).save(label / f"{number}.png")
+    return folder
+
+
+def test_images_are_planned_without_a_recipe(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    photos(Path("my photos"))
+    main(["plan", "--images", "my photos", "--device", "A100", "--set", "train.steps=100"])
+    printed, said = capsys.readouterr()
+    assert "40 images of about 16 pixels, 2 labels" in said
+    assert printed.startswith("my photos on A100-40\n")
+    assert "parameters, 2 labels\n" in printed
+    assert "update      32 images," in printed
+    assert "images/s in bfloat16" in printed
+    passes = 100 * 32 / (40 * 0.95)
+    assert f"about {passes:.1f} passes over the images\n" in printed
+    command = printed.splitlines()[-1].split("run ")[1].strip()
+    assert command.startswith("regard train --images 'my photos' --out runs/image-classification ")
+    app.parse_args(shlex.split(command)[1:], exit_on_error=False, print_error=False)
+
+
+@pytest.mark.parametrize("task", ["captioning", "matching"])
+def test_captions_are_planned_without_a_recipe(
+    task: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = photos(Path("photos"))
+    names = sorted(path.relative_to(folder) for path in folder.rglob("*.png"))
+    rows = [f"{name}\ta {name.parent} square number {i}" for i, name in enumerate(names)]
+    Path("captions.tsv").write_text("\n".join(["file\tcaption", *rows]) + "\n")
+    data = ["--images", "photos", "--captions", "captions.tsv", "--task", task]
+    main(["plan", *data, "--device", "A100", "--json"])
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["parameters"] > 0
+    assert answer["fits"]
+    assert answer["passes"] > 1
+    assert f"--captions captions.tsv --task {task}" in answer["command"]
+    main(["plan", *data, "--device", "T4", "--set", "encoder.kind=lite0"])
+    assert "images encoded once before training" in capsys.readouterr().out
+
+
+def test_series_are_planned_without_a_recipe(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_series(Path("load.csv"), ["north", "south"])
+    columns = ["--target", "load", "--id", "house", "--known", "holiday", "--horizon", "12"]
+    settings = ["--set", "data.context=48", "--set", "train.steps=100"]
+    main(["plan", "--series", "load.csv", *columns, *settings, "--device", "A100"])
+    printed, said = capsys.readouterr()
+    assert "2 series with 840 values, a step of 1h" in said
+    assert printed.startswith("load.csv on A100-40\n")
+    assert "update      128 windows," in printed
+    assert "windows/s in bfloat16" in printed
+    # Of 420 steps 42 are held out; a window has a past of 48 and a future of 12.
+    passes = 100 * 128 / (2 * (420 - 42 - 48 - 12 + 1))
+    assert f"about {passes:.1f} passes over the windows\n" in printed
+    command = printed.splitlines()[-1].split("run ")[1].strip()
+    assert command.startswith(f"regard train --series load.csv {' '.join(columns)} --out runs/load")
+    app.parse_args(shlex.split(command)[1:], exit_on_error=False, print_error=False)
+
+
+def test_the_plan_of_a_forecaster_is_what_its_run_became(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also where the table is gone: the run has its own copy, and a recipe assumes the calendar."""
+    made = write_forecasters(tmp_path, "transformer")["transformer"]
+    parameters = Run(made).info()["parameters"]
+    for gone in (False, True):
+        if gone:
+            (tmp_path / "load.csv").unlink()
+        capsys.readouterr()
+        main(["plan", str(made), "--device", "A100", "--json"])
+        answer = json.loads(capsys.readouterr().out)
+        assert answer["parameters"] == parameters
+        assert answer["passes"] > 0
+    recipe = tmp_path / "recipe.toml"
+    recipe.write_bytes((made / "recipe.toml").read_bytes())
+    main(["plan", str(recipe), "--device", "A100", "--json"])
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["parameters"], answer["passes"]) == (parameters, None)
+
+
+def test_word_vectors_are_planned_without_a_recipe(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("book.txt").write_text("the cat and the dog see the bird and the mouse.\n" * 400)
+    given = ["--text", "book.txt", "--task", "word-vectors"]
+    settings = ["model.d_model=8", "train.steps=5"]
+    main(["plan", *given, *(f"--set={each}" for each in settings), "--device", "A100"])
+    printed = capsys.readouterr().out
+    assert "112 parameters, 7 words\n" in printed
+    assert "words/s in " in printed
+    assert "passes over the text\n" in printed
+    command = shlex.split(printed.splitlines()[-1].split("run ")[1])
+    monkeypatch.setattr("regard.machine.memory.keep_big_buffers", lambda: False)
+    main([*command[1:], "--set=train.threads=1", "--set=train.processes=1"])
+    assert Run(Path("runs/word-vectors")).info()["parameters"] == 112
+
+
+def test_a_plan_is_of_a_recipe_or_of_data(capsys: pytest.CaptureFixture[str]) -> None:
+    for words in (["demo", "--images", "photos"], []):
+        with pytest.raises(SystemExit) as stop:
+            main(["plan", *words])
+        assert stop.value.code == 2
+        assert "see `regard plan --help`" in capsys.readouterr().err

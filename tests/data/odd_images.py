@@ -3,6 +3,7 @@
 import io
 import struct
 import zlib
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -100,6 +101,74 @@ def many_scans() -> bytes:
     return data[:at] + data[at:-2] * 1000 + data[-2:]
 
 
+def packed_zeros(count: int) -> bytes:
+    """What zlib makes of zeros, without the time: a block that is packed once is repeated."""
+    size = 1 << 20
+    packer = zlib.compressobj(9, wbits=-15)
+    block = packer.compress(bytes(size)) + packer.flush(zlib.Z_FULL_FLUSH)
+    rest = zlib.compressobj(9, wbits=-15)
+    end = rest.compress(bytes(count % size)) + rest.flush()
+    return b"\x78\xda" + block * (count // size) + end + struct.pack(">I", count % 65521 << 16 | 1)
+
+
+def black(side: int, channels: int = 3, depth: int = 8) -> bytes:
+    """A PNG of one colour."""
+    kind = {1: 0, 3: 2, 4: 6}[channels]
+    header = struct.pack(">IIBBBBB", side, side, depth, kind, 0, 0, 0)
+    data = packed_zeros(side * (1 + side * channels * depth // 8))
+    return png(chunk(b"IDAT", data), header=header)
+
+
+def packed_tiff(side: int, tile: int = 0) -> bytes:
+    """A grey TIFF of one strip, or of one tile."""
+    data = packed_zeros((tile or side) ** 2)
+    block = [(322, tile), (323, tile), (324, 8), (325, len(data))]
+    strip = [(273, 8), (278, side), (279, len(data))]
+    tags = [(256, side), (257, side), (258, 8), (259, 8), (262, 1), (277, 1)]
+    listed = sorted(tags + (block if tile else strip))
+    rows = b"".join(struct.pack("<HHLL", tag, 4, 1, value) for tag, value in listed)
+    return (
+        b"II*\0" + struct.pack("<L", 8 + len(data)) + data + struct.pack("<H", len(listed)) + rows
+    )
+
+
+def many_frames(kind: str, side: int, count: int = 3000) -> bytes:
+    """An animation whose last frame is repeated."""
+    frames = [Image.new("L", (side, side)), Image.new("L", (side, side), 255)]
+    data = saved(frames[0], kind, save_all=True, append_images=frames[1:], lossless=True)
+    at = data.rindex(b"ANMF" if kind == "WEBP" else b"!\xf9")
+    end = len(data) if kind == "WEBP" else len(data) - 1
+    whole = data[:at] + data[at:end] * count + data[end:]
+    return b"RIFF" + struct.pack("<L", len(whole) - 8) + whole[8:] if kind == "WEBP" else whole
+
+
+def wrong_texts(count: int) -> bytes:
+    """A PNG with texts that are unpacked, and thrown away since their checksum is wrong."""
+    text = b"k\0\0" + packed_zeros(900_000)[:-4] + b"oops"
+    return png(chunk(b"zTXt", text) * count, rows())
+
+
+@cache
+def bombs() -> dict[str, bytes]:
+    """Files of less than 3 MB that unpack to very much."""
+    return {
+        "largest.png": black(7000),
+        "deep.png": black(7000, depth=16),
+        "clear.png": black(4300, 4),
+        "too-large.png": black(9000),
+        "huge.png": black(50_000, 1),
+        "texts.png": with_text(900_000, 30),
+        "wrong-texts.png": wrong_texts(2500),
+        "frames.gif": many_frames("GIF", 64),
+        "frames.webp": many_frames("WEBP", 3000),
+        "tile.tif": packed_tiff(16, tile=40_000),
+        "strip.tif": packed_tiff(7000),
+        "largest.jpg": saved(Image.new("L", (8900, 8900)), "JPEG"),
+        "progressive.jpg": saved(Image.new("RGB", (5400, 5400)), "JPEG", progressive=True),
+        "many-scans.jpg": many_scans(),
+    }
+
+
 def preview_of_raw() -> bytes:
     """A TIFF that says it is a small preview, as the raw files of cameras begin."""
     return saved(scene(), "TIFF", tiffinfo={254: 1})
@@ -182,6 +251,7 @@ def grey() -> dict[str, bytes]:
     }
 
 
+@cache
 def refused() -> dict[str, tuple[bytes, str]]:
     """Files that are not read, and words of the sentence that says why."""
     image = scene()
@@ -225,7 +295,10 @@ def refused() -> dict[str, tuple[bytes, str]]:
         "slow.ppm": (b"P3 2000 2000 255\n" + b"1 " * 100, "slowly"),
         "text-bomb.png": (with_text(5_000_000, 1), "text"),
         "text-bombs.png": (with_text(900_000, 90), "text"),
+        "wrong-texts.png": (wrong_texts(99), "packed texts"),
         "many-scans.jpg": (many_scans(), "scans"),
+        "tile.tif": (packed_tiff(16, tile=5000), "tiles are larger"),
+        "strip.tif": (packed_tiff(7000), "too many to read safely"),
         "minus.tif": (saved(minus, "TIFF"), "from -5 to 3"),
         "nan.tif": (saved(Image.fromarray(np.full((2, 2), np.nan, np.float32)), "TIFF"), "nan"),
         "raw.nef": (preview_of_raw(), "camera raw"),

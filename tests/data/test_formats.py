@@ -25,10 +25,10 @@ RUSSIAN = "Где вокзал?\nТам, за церковью.\n" * 3
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("mem.tmx", "a translation memory .*export it as .csv or .tsv with two columns"),
+        ("mem.sdltm", "a database of translations .*export it as .csv or .tsv with two columns"),
         ("mem.po", "a translation file .*two columns, source and target"),
         ("Mem.XLIFF", "a translation file"),
-        ("a.xlsx", "a spreadsheet .*save the sheet as .csv"),
+        ("a.xls", "a spreadsheet .*save the sheet as .csv"),
         ("a.ods", "a spreadsheet"),
         ("a.docx", "a document .*save its text as .txt"),
         ("a.pdf", "a document"),
@@ -45,6 +45,24 @@ def test_an_ending_says_what_a_file_is(tmp_path: Path, read: Reader, name: str, 
         list(read([path]))
     assert str(raised.value).startswith(f"{path}: ")
     assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("read", [read_texts, read_tagged, read_documents])
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("m.tmx", "a translation memory .*give it to --pairs"),
+        ("a.xlsx", "spreadsheet"),
+        ("a.zip", "an"),
+    ],
+)
+def test_files_of_pairs_are_read_as_pairs_only(
+    tmp_path: Path, read: Reader, name: str, said: str
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(b"x\n")
+    with pytest.raises(DataError, match=said):
+        list(read([path]))
 
 
 def test_content_says_what_a_file_is(tmp_path: Path) -> None:

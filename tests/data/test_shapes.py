@@ -58,9 +58,6 @@ def test_the_demo_trains_scores_and_shows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Everything but the length of it."""
-    from regard.machine import memory
-
-    monkeypatch.setattr(memory, "keep_big_buffers", lambda: False)
     monkeypatch.setattr(shapes, "COUNTS", {"train": 64, "valid": 16, "test": 24})
     values = read(find("shapes-vit")).model_dump(mode="json")
     values["train"] |= {"steps": 4, "eval_every": 2, "save_every": 2, "warmup_steps": 1}

@@ -25,6 +25,7 @@ from regard.tasks.writer import Writer
 from regard.tasks.writing import Writing
 from regard.text.tokenizer import Tokenizer, Tokenizers
 from regard.weights import build, load_model, save_model, weights
+from tests.engines.random_weights import randomise
 
 SENTENCES = ["the cat sleeps", "a dog eats the bone", "we like big red apples", "no"]
 SIZES = {"d_model": 32, "d_ff": 48, "num_heads": 4}
@@ -33,16 +34,6 @@ PREPARE: dict[str, dict[str, Any]] = {
     "language-model": {"kind": "gpt", "num_layers": 2, "max_positions": 40, **SIZES},
     "masked-language-model": {"kind": "bert", "num_layers": 2, "max_positions": 40, **SIZES},
 }
-
-
-def randomise(model: Any, seed: int = 1) -> None:
-    """Larger weights than a new model has, so that outputs differ."""
-    torch.manual_seed(seed)
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            if parameter.requires_grad:
-                gain = parameter.dim() == 1 and "norm" in name.lower() and name.endswith("weight")
-                parameter.normal_(mean=float(gain), std=0.25)
 
 
 def make_run(folder: Path, task: str, seed: int = 1, **choices: Any) -> Path:
@@ -489,7 +480,7 @@ def test_commands_say_what_they_cannot_do(
             "--out",
             out,
             "--int8",
-        ): "--int8 is for ctranslate2",
+        ): "--int8 is for argos and ctranslate2",
         (
             "export",
             str(run),

@@ -220,6 +220,9 @@ def test_what_we_cannot_express_is_refused(read: Any, values: Any, complaint: st
 def test_a_tensor_too_few_or_too_many_is_named() -> None:
     config = gpt.GPTConfig(**SIZES, num_layers=1, max_positions=8)
     tensors = to_theirs(config, state(gpt.GPT(config, VOCABULARY)))
+    uneven = {**tensors, "transformer.h.0.attn.c_attn.weight": torch.zeros(())}
+    with pytest.raises(RunError, match=r"^file: transformer.h.0.attn.c_attn.weight does not fit"):
+        to_ours(config, uneven, "file")
     with pytest.raises(RunError, match=r"^file: score.weight has no place"):
         to_ours(config, {**tensors, "score.weight": torch.zeros(3)}, "file")
     del tensors["transformer.wpe.weight"]

@@ -246,7 +246,7 @@ HARMS: dict[str, Callable[[Path], object]] = {
     "source.spm: this SentencePiece model cannot be expressed here": bpe,
     "no vocab.json here": lambda f: (f / "vocab.json").unlink(),
     "vocab.json: not a table of pieces": lambda f: (f / "vocab.json").write_text("[]"),
-    "vocab.json: cannot be read": lambda f: (f / "vocab.json").write_text("{"),
+    "vocab.json: not valid JSON": lambda f: (f / "vocab.json").write_text("{"),
     "vocab.json: its ids are not 0, 1, 2": renumbered,
 }
 

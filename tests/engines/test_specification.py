@@ -15,6 +15,7 @@ import torch
 from regard import layers
 from regard.decode.hypothesis import Hypothesis
 from regard.decode.search import Search
+from regard.engines.aligner import Aligner
 from regard.engines.native import Native
 from regard.errors import RunError
 from regard.files import read_arrays, write_arrays
@@ -24,6 +25,7 @@ from regard.run import Run
 
 pytest.importorskip("ctranslate2", reason="needs the extra `fast`")
 from regard.engines.conversion import convert
+from regard.engines.ctranslate2 import CTranslate2
 from regard.engines.specification import shapes, sinusoids
 from tests.engines.test_ctranslate2 import LEARNED, ROTARY, Within, load, make_run, own_scores
 
@@ -213,5 +215,30 @@ def test_two_vocabularies_where_one_was_promised(tmp_path: Path) -> None:
     two = Run(make_run(tmp_path / "two", {"tied_embeddings": "output"})).tokenizers()
     (folder / "tokenizer.json").unlink()
     Run(folder).save_tokenizers(two)
-    with pytest.raises(RunError, match="needs one vocabulary for both sides"):
+    with pytest.raises(RunError, match="the files are not from the same run"):
         convert(folder, tmp_path / "out")
+
+
+@pytest.mark.parametrize("aligner", [Aligner(0, 0), Aligner(1, 2, read=True), Aligner(1)], ids=str)
+def test_it_aligns_as_pytorch_does_and_translates_as_before(
+    aligner: Aligner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The head that aligns best is the first of its layer; else the model is the same."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    folder = make_run(tmp_path / "run", {}, 1.5)
+    score = {"layer": aligner.layer, "head": aligner.head, "aer": 0.1, "sharpness": 0.9}
+    reading = "read" if aligner.read else "predicts"
+    before = CTranslate2.of_run(folder)
+    Run(folder).save_finding("alignment", {"scores": [{**score, "reading": reading}]})
+    after = CTranslate2.of_run(folder)
+    model, sources = load(folder)
+    outputs = after.best(sources, [[] for _ in sources], SEARCH)
+    assert outputs == before.best(sources, [[] for _ in sources], SEARCH)
+    native = Native(model, aligner=Aligner.of_run(Run(folder), 2))
+    assert native.aligner == aligner
+    ours, theirs = after.attention(sources, outputs), native.attention(sources, outputs)
+    for source, output, one, other in zip(sources, outputs, ours, theirs, strict=True):
+        assert one is not None
+        assert one.shape == (len(output), len(source))
+        np.testing.assert_allclose(one, other, atol=1e-5)
+    assert any(each.size and each.max() > 0.2 for each in ours if each is not None)

@@ -14,9 +14,10 @@ from regard.configs.mlp import MlpConfig
 from regard.configs.vit import VitConfig
 from regard.errors import RequestError
 from regard.inspect.heads.heads import heads_off
-from regard.inspect.images.attention import patch_attention, position_similarity
+from regard.inspect.images.attention import patch_attention
 from regard.inspect.images.hiding import agreement, ranks, with_hidden
 from regard.inspect.images.maps import image_maps
+from regard.inspect.images.positions import position_similarity
 from regard.layers.attention import MultiHeadAttention
 from regard.models.image_labeller import ImageLabeller
 from regard.tasks.image_classification import ImageClassifier

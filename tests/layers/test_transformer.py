@@ -9,7 +9,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from regard.layers.attention import MultiHeadAttention, SharedKeysValues
+from regard.layers.attention import MultiHeadAttention, SelfAttention, SharedKeysValues
+from regard.layers.first import attend_first
 from regard.layers.masks import causal_mask, key_mask
 from regard.layers.positions import Rotary
 from regard.layers.transformer import (
@@ -124,6 +125,36 @@ def test_a_decoder_block_is_the_one_of_torch(
     assert_same_gradients(decoder_tensors(block), theirs)
 
 
+@pytest.mark.parametrize("normalisation", ["layer", "rms"])
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_the_first_position_alone_is_that_of_the_whole_block(
+    random_weights: Randomise, norm: Norm, normalisation: Normalisation
+) -> None:
+    sizes = BlockSizes(**SIZES, norm=norm, normalisation=normalisation, activation="gelu")
+    block = random_weights(EncoderBlock(sizes).double()).train()
+    x, upstream = draw(2, 6, 12).requires_grad_(), draw(2, 12)
+    values = [x, *block.parameters()]
+    alone, full = block.first(x), block(x)[:, 0]
+    assert_close(alone, full, atol=1e-12, rtol=0)
+    found = torch.autograd.grad(alone, values, upstream)
+    expected = torch.autograd.grad(full, values, upstream)
+    for one, other in zip(found, expected, strict=True):
+        assert one.any()
+        assert_close(one, other, atol=1e-12, rtol=1e-9)
+
+
+def test_the_first_position_alone_drops_weights_as_the_whole_block_does(
+    random_weights: Randomise,
+) -> None:
+    """Dropout is on average what is computed without it, before anything that is not linear."""
+    attention = random_weights(SelfAttention(12, 3, dropout=0.4).double()).train()
+    x = draw(1, 6, 12)
+    many = attend_first(attention, x.expand(40_000, -1, -1))
+    assert many.std(0).min() > 0.01
+    assert_close(many.mean(0), attention.eval()(x)[0, 0], atol=0.05, rtol=0)
+    assert_close(attend_first(attention, x), attention(x)[:, 0], atol=1e-12, rtol=0)
+
+
 CHOICES: list[tuple[Norm, Normalisation, Activation, bool]] = [
     ("post", "layer", "relu", False),
     ("pre", "rms", "relu", True),
@@ -169,7 +200,7 @@ def test_the_gradients_of_blocks(
     check_gradients(decoder, x, memory, memory_mask=mask, rotation=rotation)
 
 
-@pytest.mark.parametrize("activation", ["relu", "gelu", "gelu_tanh", "swiglu"])
+@pytest.mark.parametrize("activation", ["relu", "gelu", "gelu_tanh", "quick_gelu", "swiglu"])
 def test_the_feed_forward_layer_is_its_formula(
     random_weights: Randomise, activation: Activation
 ) -> None:
@@ -183,6 +214,8 @@ def test_the_feed_forward_layer_is_its_formula(
     elif activation == "gelu_tanh":
         bent = (2 / torch.pi) ** 0.5 * (inner + 0.044715 * inner**3)
         hidden = inner * (1 + bent.tanh()) / 2
+    elif activation == "quick_gelu":
+        hidden = inner / (1 + torch.exp(-1.702 * inner))
     else:
         hidden = inner[..., :20] * inner[..., :20].sigmoid() * inner[..., 20:]
     assert_close(layer(x), hidden @ layer.outer.weight.T + layer.outer.bias)

@@ -82,6 +82,32 @@ def test_it_computes_what_hugging_face_computes() -> None:
     assert expected.std() > 0.1
 
 
+@pytest.mark.parametrize("positions", ["learned", "sinusoidal", "rotary"])
+@pytest.mark.parametrize("pooling", ["token", "mean"])
+def test_training_computes_what_is_computed_otherwise(pooling: str, positions: str) -> None:
+    model, images = vit(pooling=pooling, positions=positions), pixels(3)
+    found = []
+    for training in (True, False):
+        logits = model.train(training)(images)
+        gradients = torch.autograd.grad(logits.square().sum(), list(model.parameters()))
+        assert all(gradient.any() for gradient in gradients)
+        found.append((logits, *gradients))
+    assert_close(*found, atol=1e-9, rtol=1e-9)
+
+
+@pytest.mark.parametrize("pooling", ["token", "mean"])
+@torch.no_grad()
+def test_training_makes_patches_of_the_last_block_only_if_they_are_read(pooling: str) -> None:
+    model, images = vit(pooling=pooling), pixels(2)
+    seen = []
+    model.encoder.encoder[-1].feed_forward.register_forward_hook(
+        lambda _module, _given, made: seen.append(made.dim())
+    )
+    for training in (True, False):
+        model.train(training)(images)
+    assert seen == [2 if pooling == "token" else 3, 3]
+
+
 @pytest.mark.parametrize("pooling", ["token", "mean"])
 @torch.no_grad()
 def test_recording_sees_every_layer_and_changes_nothing(pooling: str) -> None:

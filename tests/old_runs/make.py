@@ -264,7 +264,7 @@ def losses(folder: Path, after: int = 0) -> dict[str, Any]:
     """By step: of each update, and of each validation with its scores."""
     entries = [json.loads(line) for line in (folder / "log.jsonl").read_bytes().splitlines()]
     entries = [entry for entry in entries if entry["step"] > after]
-    left_out = {"event", "step", "seconds", "samples"}
+    left_out = {"event", "step", "seconds", "samples", "crc32"}
     return {
         "updates": {e["step"]: e["loss"] for e in entries if e["event"] == "step"},
         "validations": {

@@ -11,9 +11,14 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from regard import objectives
+from regard.configs.cnn import CnnConfig
+from regard.configs.image import ImageShape
+from regard.configs.image_work import encoder_part
+from regard.configs.lite0 import Lite0Config
 from regard.configs.recurrent import RecurrentConfig
 from regard.configs.transformer import TransformerConfig
-from regard.configs.work import Work, loss_flops
+from regard.configs.vit import VitConfig
+from regard.configs.work import Work, loss_flops, part_of
 from regard.data.batch import Batch, batch_pairs
 from regard.errors import RequestError
 from regard.machine import devices, memory
@@ -22,13 +27,16 @@ from regard.planning.fleet import CARDS, Device, Fleet, find_fleet
 from regard.planning.plan import (
     Parallel,
     Plan,
+    Share,
     batch_seconds,
     make_plan,
     ring_seconds,
     split_update,
     waiting_seconds,
 )
+from regard.planning.task_planning import Sizes
 from regard.recipe import Recipe, parse
+from regard.tasks.image_sections import ImageTraining
 from regard.tasks.measuring import assumed_sizes
 from regard.tasks.sections import TokenTraining
 
@@ -143,8 +151,8 @@ def test_published_speeds_are_met(
     config: TransformerConfig, device: Device, side: float, seconds: float
 ) -> None:
     vocabulary = 37_000 if device is P100.device else 33_000
-    work = config.training_flops(vocabulary, Work(side, side))
-    planned = batch_seconds(config, vocabulary, replace(device, bfloat16=0.0), work, side)
+    part = part_of(config, vocabulary, Work(side, side), mixed=False)
+    planned = batch_seconds([part], replace(device, bfloat16=0.0))
     assert seconds / 1.5 < planned < seconds * 1.25
 
 
@@ -166,8 +174,49 @@ def test_speeds_measured_on_a_cpu_are_met(
         encoder_layers=layers, decoder_layers=layers, d_model=d_model, d_ff=d_ff, num_heads=4
     )
     device = replace(P100.device, float32=185e9, is_card=False)
-    work = config.training_flops(8000, Work(side, side, 16, 16))
-    assert batch_seconds(config, 8000, device, work, side) == pytest.approx(seconds, rel=0.1)
+    part = part_of(config, 8000, Work(side, side, 16, 16), mixed=False)
+    assert batch_seconds([part], device) == pytest.approx(seconds, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("config", "side", "images", "seconds"),
+    [
+        (CnnConfig(widths=(32, 64, 128)), 32, 128, 0.115),
+        (CnnConfig(widths=(32, 64, 128)), 32, 32, 0.031),
+        (CnnConfig(widths=(48, 96, 192)), 32, 256, 0.420),
+        (CnnConfig(widths=(64, 128, 256)), 32, 128, 0.329),
+        (CnnConfig(widths=(32, 32, 64, 128)), 64, 32, 0.086),
+        (VitConfig(num_layers=4, d_model=128, d_ff=256, num_heads=2), 32, 128, 0.289),
+        (VitConfig(num_layers=6, d_model=192, d_ff=384, num_heads=3), 32, 128, 0.846),
+        (VitConfig(num_layers=4, d_model=128, d_ff=256, patch_size=8, num_heads=2), 64, 32, 0.106),
+        (Lite0Config(frozen=False), 128, 16, 0.188),
+    ],
+)
+def test_speeds_of_encoders_measured_on_a_cpu_are_met(
+    config: Any, side: int, images: int, seconds: float
+) -> None:
+    """One core of 250 GFLOP/s, images in colour."""
+    device = replace(P100.device, float32=250e9, is_card=False)
+    part = encoder_part(config, ImageShape(side, side, 3), images, mixed=False, labels=10)
+    assert batch_seconds([part], device) == pytest.approx(seconds, rel=0.25)
+
+
+def test_an_update_of_examples_is_split_as_one_of_tokens() -> None:
+    train = ImageTraining(batch_size=128, accumulate=2)
+    assert split_update(train, 2) == Share(1, 128, whole=True)
+    assert split_update(train, 4) == Share(2, 32, whole=False)
+
+
+def test_a_frozen_encoder_has_no_gradients_and_moments() -> None:
+    values = {"task": "image-classification", "data": {"builtin": "shapes"}}
+    frozen, learned = (
+        planned(parse({**values, "model": {"kind": "lite0", "frozen": each}}, "test"), P100)
+        for each in (True, False)
+    )
+    assert frozen.parameters == learned.parameters
+    assert frozen.memory.weights == learned.memory.weights
+    assert frozen.memory.moments < 0.01 * learned.memory.moments
+    assert frozen.memory.activations < 0.1 * learned.memory.activations
 
 
 def recipe(**sections: dict[str, Any]) -> Recipe:
@@ -177,7 +226,8 @@ def recipe(**sections: dict[str, Any]) -> Recipe:
 
 def planned(chosen: Recipe, fleet: Fleet, parallel: Parallel = "ddp") -> Plan:
     """A plan where the data is not there to be asked."""
-    return make_plan(chosen, fleet, assumed_sizes(chosen), parallel)
+    sizes = assumed_sizes(chosen) if hasattr(chosen, "tokenizer") else Sizes(0, 8)
+    return make_plan(chosen, fleet, sizes, parallel)
 
 
 @pytest.mark.parametrize("tied", ["all", "output", "none"])
@@ -295,6 +345,7 @@ def test_this_machine_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
     monkeypatch.setattr(devices, "gemm_rate", lambda device: 100e9)
+    monkeypatch.setattr(devices, "loss_rate", lambda: 100e9)
     monkeypatch.setattr(memory, "free_memory", lambda: 6 * 10**9)
     for text in ("", "cpu"):
         fleet = find_fleet(text, processes=2)

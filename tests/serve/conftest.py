@@ -12,19 +12,28 @@ import pytest
 import torch
 import uvicorn
 
+import regard
 from regard.recipe import parse
 from regard.run import Run
-from regard.serve import server
+from regard.serve import loading
+from regard.serve.answers import Answers
 from regard.serve.app import build
 from regard.serve.http.keys import Key, Keys, digest
 from regard.serve.http.limits import Limits
 from regard.serve.http.metrics import Metrics
-from regard.serve.server import Settings, bind, build_service, uvicorn_config
+from regard.serve.http.quotas import Quota
+from regard.serve.http.sites import usual_sites
+from regard.serve.listeners import bind
+from regard.serve.loading import build_service
+from regard.serve.server import uvicorn_config
+from regard.serve.settings import Settings
 from regard.serve.translation.service import Service
 from regard.tasks.translation.translator import Translator
 from regard.text.tokenizer import END, Tokenizer, Tokenizers
 from regard.weights import build as build_model
 from regard.weights import save_model, weights
+from tests.cli.test_attend_images import write_run
+from tests.series_runs import SETTINGS, write_forecasters
 
 LETTERS = ["the cat sleeps. a dog eats the bone, we like big red apples! jo quiz vex?"]
 
@@ -77,6 +86,47 @@ def tiny_run(folder: Path, source: str, target: str, seed: int) -> Path:
     return folder
 
 
+def write_image_run(folder: Path, task: str, model: dict[str, Any]) -> Path:
+    """A run of images and captions with random weights."""
+    data = {"train": ["photos"], "captions": ["captions.tsv"], "image_size": 12}
+    encoder = {"kind": "cnn", "widths": [8, 8]}
+    recipe = parse({"task": task, "data": data, "encoder": encoder, "model": model}, "test")
+    tokenizer = Tokenizer.train(LETTERS, kind="word", vocabulary_size=300)
+    shape = {"height": 12, "width": 12, "channels": 3}
+    sizes = {**shape, "inputs": len(tokenizer), "outputs": len(tokenizer)}
+    torch.manual_seed(5)
+    folder.mkdir(parents=True)
+    run = Run(folder)
+    run.save_recipe(recipe)
+    run.save_tokenizers(Tokenizers(tokenizer, tokenizer))
+    save_model(run, weights(build_model(recipe, sizes)), 1, sizes)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def image_runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A captioner, a matcher and a classifier of images."""
+    folder = tmp_path_factory.mktemp("image-runs")
+    recurrent = {"kind": "recurrent", "d_model": 16}
+    return {
+        "captions": write_image_run(folder / "captions", "captioning", recurrent),
+        "gallery": write_image_run(folder / "gallery", "matching", recurrent),
+        "cnn": write_run(folder, "cnn"),
+    }
+
+
+@pytest.fixture(scope="session")
+def series_runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Forecasters of hours with a column that is known in advance, and of rows without times."""
+    folder = tmp_path_factory.mktemp("series-runs")
+    made = write_forecasters(folder, "linear")
+    settings = {**SETTINGS, "data.calendar": "none", "model.kind": "linear", "train.steps": 30}
+    values = [float(10 + step % 24) for step in range(300)]
+    made["rows"] = folder / "rows"
+    regard.train(series=values, horizon=6, out=made["rows"], settings=settings)
+    return made
+
+
 @pytest.fixture(scope="session")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """fr → en, en → fr and en → de, so that fr → de goes through en."""
@@ -120,14 +170,14 @@ def loaded_once() -> Iterator[None]:
     """Load once, for all servers, what takes long to load and never changes."""
     with pytest.MonkeyPatch.context() as patch:
         for name in ("Detector", "load_pairs"):
-            slow, kept = getattr(server, name), {}
+            slow, kept = getattr(loading, name), {}
 
             def once(what: Any, *others: Any, slow: Any = slow, kept: dict[Any, Any] = kept) -> Any:
                 if tuple(what) not in kept:
                     kept[tuple(what)] = slow(what, *others)
                 return kept[tuple(what)]
 
-            patch.setattr(server, name, once)
+            patch.setattr(loading, name, once)
         yield
 
 
@@ -140,14 +190,17 @@ def start(runs: dict[str, Path], loaded_once: None) -> Iterator[Start]:
         limits: Limits | None = None,
         secrets: dict[str, str] | None = None,
         more_runs: tuple[Path, ...] = (),
+        quota: Quota | None = None,
         **others: Any,
     ) -> Live:
         places = tuple(map(str, (*runs.values(), *more_runs)))
         settings = Settings(places, port=0, limits=limits or Limits(), **others)
         metrics = Metrics()
-        service = build_service(settings, metrics, lambda line: None)
-        keys = Keys([Key(digest(secret), name) for secret, name in (secrets or {}).items()])
-        listening = uvicorn.Server(uvicorn_config(build(service, keys, metrics), settings))
+        service = build_service(settings, lambda line: None)
+        keys = Keys([Key(digest(secret), name, quota) for secret, name in (secrets or {}).items()])
+        sites = usual_sites(settings.host, bool(keys), bool(settings.trusted_proxies))
+        app = build(Answers(service), settings.limits, keys, metrics, sites=sites)
+        listening = uvicorn.Server(uvicorn_config(app, settings))
         listener = bind("127.0.0.1", 0)
         port = listener.getsockname()[1]
         thread = threading.Thread(target=listening.run, kwargs={"sockets": [listener]}, daemon=True)

@@ -9,7 +9,7 @@ import regard.serve
 
 ROOM = Path(regard.serve.__file__).parent
 ABOVE = {
-    "http": ("translation", "language_models", "one_thread", "api", "app", "server"),
+    "http": ("translation", "models", "language_models", "one_thread", "api", "app", "server"),
     "translation": ("api", "app", "server"),
     "api": ("app", "server"),
 }

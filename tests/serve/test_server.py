@@ -1,32 +1,47 @@
 """The command: it starts, answers, finishes running requests, and says what is wrong."""
 
+import base64
 import json
+import math
 import re
 import signal
 import subprocess
 import sys
 import threading
+import urllib.error
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from regard.cli import main
 from regard.errors import RequestError
-from regard.serve.http.metrics import Metrics
-from regard.serve.server import Settings, bind, build_service, default_threads
+from regard.serve.http.limits import Limits
+from regard.serve.listeners import bind
+from regard.serve.loading import build_service, default_threads
+from regard.serve.settings import Settings
 from regard.serve.translation.pairs import LanguagePairs
+from tests.data import odd_images
 from tests.serve.conftest import tiny_run
 
+BOMBS = [
+    *("largest.png", "huge.png", "texts.png", "wrong-texts.png", "frames.gif", "frames.webp"),
+    *("tile.tif", "strip.tif"),
+]
 
-def started(*arguments: str) -> tuple["subprocess.Popen[str]", str]:
-    """The process, and the address that it prints."""
+
+def started(*arguments: str) -> tuple["subprocess.Popen[str]", str, list[str]]:
+    """The process, the address that it prints, and the lines before."""
     command = [sys.executable, "-m", "regard", "serve", *arguments, "--port", "0"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
+    said = []
     for line in process.stderr:
         if found := re.search(r"http://[^ ]*", line):
-            return process, found[0]
+            return process, found[0], said
+        said.append(line.rstrip())
     raise AssertionError("the server did not start")
 
 
@@ -37,7 +52,7 @@ def fetched(address: str) -> str:
 
 @pytest.mark.timeout(400)
 def test_running_requests_are_finished_before_it_stops(runs: dict[str, Path]) -> None:
-    process, address = started(str(runs["fr-en"]))
+    process, address, _ = started(str(runs["fr-en"]))
     assert process.stderr is not None
     try:
         text = "the cat sleeps and a dog eats. " * 150
@@ -67,6 +82,98 @@ def test_running_requests_are_finished_before_it_stops(runs: dict[str, Path]) ->
         process.kill()
         process.wait()
         process.stderr.close()
+
+
+def test_signals_without_a_meaning_and_an_unread_log_do_not_stop_it(runs: dict[str, Path]) -> None:
+    process, address, _ = started(str(runs["fr-en"]))
+    try:
+        for number in (signal.SIGUSR1, signal.SIGUSR2):
+            process.send_signal(number)
+        # A pipe holds 64 KiB, which these lines fill.
+        with ThreadPoolExecutor(8) as pool:
+            answers = list(pool.map(fetched, [f"{address}languages"] * 600))
+        assert len(answers) == 600
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(100) == 0
+    finally:
+        process.kill()
+        process.wait()
+        assert process.stderr is not None
+        process.stderr.close()
+
+
+def measured(address: str, process: "subprocess.Popen[str]") -> tuple[float, float]:
+    """The processor time of a server and its worker in seconds, and the most memory that they had,
+    in megabytes.
+    """
+    used = re.findall(r"process_cpu_seconds_total (\d\S*)", fetched(f"{address}metrics"))
+    assert len(used) == 2
+    children = Path(f"/proc/{process.pid}/task").glob("*/children")
+    (worker,) = [each for path in children for each in path.read_text().split()]
+    most = [
+        int(re.findall(r"VmHWM:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())[0])
+        for pid in (process.pid, worker)
+    ]
+    return sum(map(float, used)), sum(most) / 1000
+
+
+def asked(address: str, path: str, **values: Any) -> tuple[int, Any]:
+    headers = {"content-type": "application/json"}
+    request = urllib.request.Request(address + path, json.dumps(values).encode(), headers)
+    try:
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return answer.status, json.load(answer)
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, json.load(error)
+
+
+@pytest.mark.timeout(400)
+def test_translators_and_other_models_are_served_together_and_a_bomb_costs_them_little(
+    runs: dict[str, Path], image_runs: dict[str, Path], series_runs: dict[str, Path]
+) -> None:
+    folders = [*map(str, (*image_runs.values(), series_runs["rows"], runs["fr-en"]))]
+    process, address, said = started(*folders, "--quiet")
+    try:
+        assert said == [
+            f"  French → English: {runs['fr-en']}, CTranslate2",
+            f"  captions: {image_runs['captions']}, /caption",
+            f"  gallery: {image_runs['gallery']}, /v1/embeddings and /match",
+            f"  cnn: {image_runs['cnn']}, /classify",
+            f"  rows: {series_runs['rows']}, /forecast",
+        ]
+        assert asked(address, "forecast", series=[1.0, 2.0, 3.0])[0] == 200
+        assert asked(address, "translate", q="the cat", source="fr", target="en")[0] == 200
+        small = odd_images.saved(odd_images.scene(), "PNG")
+        # The first image loads what images need.
+        largest = odd_images.black(math.isqrt(Limits().pixels))
+        bombs = {name: odd_images.bombs()[name] for name in BOMBS}
+        sent = {"small.png": small, "largest served.png": largest, **bombs}
+        baseline = 0.0
+        for name, data in sent.items():
+            text = base64.b64encode(data).decode()
+            several = [text] * (16 if name.startswith("largest") else 1)
+            for path, values in (
+                ("caption", {"image": text}),
+                ("classify", {"image": text}),
+                ("match", {"image": several, "texts": ["a", "b"]}),
+                ("v1/embeddings", {"model": "gallery", "input": f"data:image/x;base64,{text}"}),
+            ):
+                before, _ = measured(address, process)
+                status, answer = asked(address, path, **values)
+                after, most = measured(address, process)
+                baseline = baseline or most
+                assert status in (200, 400), (name, path, answer)
+                # A fifth of a second on most machines; many times that if all pixels were decoded.
+                assert after - before < 10, (name, path)
+                assert most - baseline < 300, (name, path)
+    finally:
+        process.kill()
+        process.wait()
+        assert process.stderr is not None
+        log = process.stderr.read()
+        process.stderr.close()
+    assert "Traceback" not in log
 
 
 @pytest.mark.parametrize(
@@ -105,9 +212,9 @@ def test_a_run_without_languages_is_told_how_to_name_them(tmp_path: Path) -> Non
     recipe = (folder / "recipe.toml").read_text()
     (folder / "recipe.toml").write_text(re.sub(r"languages = \[[^]]*\]\n", "", recipe))
     with pytest.raises(Exception, match=r"like en:de="):
-        build_service(Settings((str(folder),), engine="torch"), Metrics(), lambda line: None)
+        build_service(Settings((str(folder),), engine="torch"), lambda line: None)
     named = Settings((f"pt-BR:de={folder}",), engine="torch")
-    service = build_service(named, Metrics(), lambda line: None)
+    service = build_service(named, lambda line: None)
     assert service.pairs.languages == ["de", "pt-br"]
     service.batcher.stop()
 
@@ -131,7 +238,7 @@ def test_a_place_that_is_taken_is_named() -> None:
 def test_there_is_a_thread_for_each_core_that_a_container_allows(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("regard.serve.server.usable_cores", lambda: 3)
+    monkeypatch.setattr("regard.serve.loading.usable_cores", lambda: 3)
     assert default_threads(LanguagePairs([])) == 3
 
 

@@ -304,7 +304,7 @@ def test_what_is_no_run_is_said_at_once(tmp_path: Path, folders: dict[str, Path]
     until = time.monotonic() + 60
     while run.status == "loading" and time.monotonic() < until:
         time.sleep(0.01)
-    assert (run.status, "tokenizer" in run.problem) == ("failed", True)
+    assert (run.status, "model.safetensors" in run.problem) == ("failed", True)
     assert run.describe()["kind"] == "transformer"
 
 

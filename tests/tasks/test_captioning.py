@@ -1,6 +1,7 @@
 """Captioning from images and a table of captions to sentences."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,19 @@ from regard.cli import main
 from regard.errors import DataError, RecipeError, RequestError
 from regard.models import lite0_weights
 from regard.run import Run
+from regard.start import DataOptions, from_data
+from regard.tasks.task import DataFlags
+from regard.training.checks import with_model_of
 from regard.training.events import Note
 from regard.training.run import training_run
+
+# There are three captions for all images, as the check of the data says.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*images have the caption:UserWarning",
+    "ignore:.*captions are empty:UserWarning",
+    "ignore:.*images have no caption:UserWarning",
+    "ignore:.*hardly enough to learn from:UserWarning",
+)
 
 COLOURS = {"blue": (20, 30, 220), "green": (30, 200, 40), "red": (210, 20, 30)}
 TINY: dict[str, Any] = {
@@ -74,11 +86,7 @@ def run(photos: Path) -> Path:
     out = photos / "run"
     settings = [f"--set={name}={value}" for name, value in TINY.items()]
     files = ["--images", str(photos / "photos"), "--captions", str(photos / "captions.tsv")]
-    with pytest.MonkeyPatch.context() as patch:
-        from regard.machine import memory
-
-        patch.setattr(memory, "keep_big_buffers", lambda: False)
-        main(["train", *files, "--out", str(out), *settings])
+    main(["train", *files, "--out", str(out), *settings])
     return out
 
 
@@ -95,8 +103,28 @@ def test_images_and_captions_become_a_captioner(
     assert "With the images shuffled, BLEU-4 falls from" in card
     assert "for every image has BLEU-4" in card
     assert "attention maps of a caption's words" in card
+    main(["show", str(run), "--json"])
+    counted = json.loads(capsys.readouterr().out)["parameters"]
+    model = regard.load(run).model
+    assert counted == sum(parameter.numel() for parameter in model.parameters())
     last = json.loads((run / "run.json").read_text())["validation"]
     assert last["shuffled_cider"] < last["cider"]
+
+
+def test_a_training_that_starts_from_a_run_takes_its_encoder_and_its_images(
+    run: Path, photos: Path, tmp_path: Path
+) -> None:
+    files = DataFlags((photos / "photos",), companions={"captions": (photos / "captions.tsv",)})
+    options = DataOptions(out=tmp_path / "new", settings=(f"train.from_run={run}",))
+    recipe: Any = with_model_of(from_data("images", files, options).recipe, Run(tmp_path / "new"))
+    start: Any = Run(run).recipe()
+    assert (recipe.encoder, recipe.model) == (start.encoder, start.model)
+    assert recipe.data.image_size == 12
+    # Sizes that are asked for stay; weights that do not fit them are refused later.
+    asked = (*options.settings, "data.image_size=16", "encoder.widths=[4,4]")
+    other = from_data("images", files, replace(options, settings=asked)).recipe
+    recipe = with_model_of(other, Run(tmp_path / "new"))
+    assert (recipe.data.image_size, recipe.encoder.widths) == (16, (4, 4))
 
 
 def test_captions_may_be_several_with_all_that_is_known(
@@ -196,7 +224,7 @@ def test_stopping_and_resuming_changes_nothing(run: Path, tmp_path: Path) -> Non
 
 
 def train(photos: Path, out: Path, rows: list[tuple[str, ...]], **more: Any) -> list[str]:
-    """Train for two updates, and return what was noted."""
+    """Train for two updates without a check before, and return what was noted."""
     notes: list[str] = []
     settings = {**TINY, "train.steps": 2, "train.eval_sentences": 4, **more.pop("settings", {})}
     regard.train(
@@ -204,6 +232,7 @@ def train(photos: Path, out: Path, rows: list[tuple[str, ...]], **more: Any) -> 
         captions=table(out.parent / "table.tsv", rows, more.pop("header", "file\tcaption")),
         out=out,
         settings=settings,
+        check=False,
         on_event=lambda event: notes.append(event.text) if isinstance(event, Note) else None,
         **more,
     )
@@ -286,8 +315,9 @@ def test_a_pretrained_encoder_sees_each_image_once(
     captioner = done.load()
     assert isinstance(captioner.caption(photos / "test" / "red500.png"), str)
     if attention == "none":
-        with pytest.raises(RequestError, match="as a whole"):
-            captioner.maps(photos / "test" / "red500.png", [5, 6])
+        maps = captioner.maps(photos / "test" / "red500.png", [5, 6])
+        assert len(maps.weights) == 0
+        assert maps.hidden.shape[1:] == (6, 6)
 
 
 def test_settings_of_the_encoder_are_checked_by_its_kind() -> None:
@@ -298,3 +328,8 @@ def test_settings_of_the_encoder_are_checked_by_its_kind() -> None:
         regard.Recipe(task="captioning", data=data, encoder={"kind": "cnn", "patch_size": 4})
     with pytest.raises(RecipeError, match="d_model"):
         regard.Recipe(task="captioning", data=data, model={"kind": "transformer", "d_model": 30})
+
+
+def test_images_are_not_mixed_since_a_caption_is_of_one() -> None:
+    with pytest.raises(RecipeError, match="cut_mix"):
+        regard.Recipe(task="captioning", data={"train": ["a"]}, augmentation={"cut_mix": 0.5})

@@ -13,10 +13,12 @@ from PIL import Image
 import regard
 from regard.cli import main
 from regard.errors import DataError, RecipeError, RequestError
+from regard.made_with import CONTENTS
 from regard.models import lite0_weights
 from regard.run import Run
 from regard.training.events import Note
 from regard.training.run import training_run
+from regard.weights import read_tensors
 
 COLOURS = {"blue": (20, 30, 220), "green": (30, 200, 40), "red": (210, 20, 30)}
 TINY: dict[str, Any] = {
@@ -59,11 +61,7 @@ def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(photos: Path) -> Path:
     out = photos / "run"
     settings = [f"--set={name}={value}" for name, value in TINY.items()]
-    with pytest.MonkeyPatch.context() as patch:
-        from regard.machine import memory
-
-        patch.setattr(memory, "keep_big_buffers", lambda: False)
-        main(["train", "--images", str(photos / "photos"), "--out", str(out), *settings])
+    main(["train", "--images", str(photos / "photos"), "--out", str(out), *settings])
     return out
 
 
@@ -108,6 +106,14 @@ def test_it_is_evaluated_on_a_folder_with_pictures_of_what_it_confuses(
     assert len(answers.read_text().splitlines()) == 12
 
 
+def test_images_of_which_none_can_be_read_are_not_scored(run: Path, tmp_path: Path) -> None:
+    for label in ("red", "blue"):
+        (tmp_path / label).mkdir()
+        (tmp_path / label / "a.png").write_bytes(b"no image")
+    with pytest.raises(DataError, match="none of the images can be read"):
+        regard.evaluate_run(run, tmp_path)
+
+
 def test_python_takes_files_and_pixels(run: Path, photos: Path) -> None:
     classifier = regard.load(run)
     path = photos / "test" / "blue" / "blue500.png"
@@ -136,6 +142,31 @@ def test_stopping_and_resuming_changes_nothing(run: Path, photos: Path, tmp_path
     assert len(Run(out).checkpoints()) == 1
     assert not any("Decoding" in getattr(each, "text", "") for each in training_run(recipe, out))
     assert Run(out).model_path.read_bytes() == Run(run).model_path.read_bytes()
+
+
+def test_two_processes_learn_what_one_does(
+    photos: Path, tmp_path: Path, log_of: Callable[[Path, str], list[dict[str, Any]]]
+) -> None:
+    """Batch normalisation takes its statistics from the rows of both. The last batch of 90 images
+    has one row, of which there are no statistics, and only one process has it.
+    """
+    same = {**TINY, "train.batch_size": 89, "train.accumulate": 2, "train.log_every": 1}
+    plain = {"augmentation.shift": 0, "augmentation.flip": False, "model.residual_blocks": 1}
+    runs = [
+        regard.train(
+            images=photos / "photos",
+            valid=photos / "test",
+            out=tmp_path / str(processes),
+            settings={**same, **plain, "train.processes": processes},
+        )
+        for processes in (1, 2)
+    ]
+    one, two = ([entry["loss"] for entry in log_of(run.folder, "step")] for run in runs)
+    assert len(one) == 12
+    assert two == pytest.approx(one, abs=1e-4)
+    first, second = (read_tensors(run.model_path)[0] for run in runs)
+    for name in (each for each in first if "running" in each):
+        np.testing.assert_allclose(second[name], first[name], rtol=0.01, atol=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -280,7 +311,7 @@ def test_flags_that_do_not_go_together(photos: Path) -> None:
 def test_commands_for_other_runs_say_what_this_one_is_for(
     run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for words in (["translate", "x"], ["generate", "x"], ["plan"], ["heads"]):
+    for words in (["translate", "x"], ["generate", "x"], ["heads"]):
         with pytest.raises(SystemExit) as stopped:
             main([words[0], str(run), *words[1:]])
         assert stopped.value.code == 1
@@ -324,6 +355,7 @@ def test_a_stop_while_images_are_encoded_changes_nothing(photos: Path, tmp_path:
     stopped = Run(tmp_path / "stopped")
     path = stopped.training / "data" / "train.features"
     path.write_bytes(path.read_bytes()[: 70 * 2 * 2 * 1280 + 5])
+    (stopped.folder / CONTENTS).unlink()  # which is written when all are encoded
     deque(training_run(whole.recipe(), tmp_path / "stopped"), maxlen=0)
     assert path.read_bytes() == (whole.training / "data" / "train.features").read_bytes()
     assert stopped.model_path.read_bytes() == whole.model_path.read_bytes()
@@ -346,3 +378,20 @@ def test_two_encoders_are_one_too_many(photos: Path, tmp_path: Path) -> None:
             out=tmp_path / "run",
             settings={"model.kind": "cnn"},
         )
+
+
+@pytest.mark.parametrize(
+    ("labels", "channels", "mirrored"),
+    [("0123", 1, False), ("0123", 3, True), ("abcd", 3, False)],
+    ids=["grey digits", "coloured images of numbered classes", "letters"],
+)
+def test_letters_and_digits_are_not_mirrored(
+    tmp_path: Path, labels: str, channels: int, mirrored: bool
+) -> None:
+    shape = (40, 16, 16) if channels == 1 else (40, 16, 16, channels)
+    pixels = np.random.default_rng(1).integers(0, 256, shape, np.uint8)
+    np.savez(tmp_path / "images.npz", x=pixels, y=np.array([*labels] * 10))
+    from regard.tasks.image_classification import suggest
+
+    found = suggest({"train": [str(tmp_path / "images.npz")]}, {}, "standard")
+    assert found.values["augmentation"]["flip"] == mirrored

@@ -346,7 +346,7 @@ def test_the_commands(
     assert 10 < told["scores"]["accuracy"] <= 100
     with pytest.raises(SystemExit):
         main(["evaluate", str(masked), "--data", seen, "--picture", str(picture)])
-    assert "for labels; this run has none" in capsys.readouterr().err
+    assert "there is nothing to draw of this run" in capsys.readouterr().err
     for more, complaint in {
         ("--beam-size", "3"): "--beam-size: for translators only",
         ("--int8",): "--int8: for translators only",

@@ -48,13 +48,6 @@ SETTINGS = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def ordinary_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    from regard.machine import memory
-
-    monkeypatch.setattr(memory, "keep_big_buffers", lambda: False)
-
-
 def draw(path: Path, colour: str, seed: int) -> None:
     random = np.random.default_rng(seed)
     pixels = random.integers(0, 60, (10, 10, 3), np.uint8)
@@ -88,12 +81,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def run(data: Path) -> Iterator[Path]:
-    with pytest.MonkeyPatch.context() as patch:
-        from regard.machine import memory
-
-        patch.setattr(memory, "keep_big_buffers", lambda: False)
-        yield trained(data, data / "run")
+def run(data: Path) -> Path:
+    return trained(data, data / "run")
 
 
 @pytest.fixture(scope="module")
@@ -154,9 +143,6 @@ def test_two_processes_compare_with_the_rows_of_both(
     for name, section in same.items():
         values[name] |= section
     values["augmentation"]["shift"] = 0
-    # Batch normalisation sees the rows of a process, so images are read by a Transformer.
-    values["encoder"] = {"kind": "vit", "num_layers": 1, "d_model": 8, "d_ff": 8, "num_heads": 2}
-    values["encoder"]["patch_size"] = 4
     values["train"] |= {"steps": 6, "eval_every": 6, "save_every": 6, "accumulate": 2}
     for name, processes in (("one", 1), ("two", 2)):
         values["train"]["processes"] = processes
@@ -251,6 +237,13 @@ def test_it_learns_which_texts_belong_to_which_images(
         assert found.score(way) > found.score(f"{way} by chance") + 10
 
 
+def test_show_counts_both_parts(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["show", str(run), "--json"])
+    counted = json.loads(capsys.readouterr().out)["parameters"]
+    model = regard.load(run).model
+    assert counted == sum(parameter.numel() for parameter in model.parameters())
+
+
 def test_texts_are_chosen_for_images(
     run: Path, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -302,6 +295,22 @@ def test_embed_takes_images_and_texts(
     np.testing.assert_allclose(np.load(table)[1], found[1]["vector"], atol=1e-6)
     with pytest.raises(RequestError, match="one vector"):
         regard.Embedder.load(run).tokens("a red square")
+
+
+def test_confusions_are_drawn_and_listed(
+    run: Path, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    picture = tmp_path / "confusions.png"
+    files = ["--data", str(data / "photos"), str(data / "captions.tsv")]
+    main(["evaluate", str(run), *files, "--picture", str(picture), "--json"])
+    found = json.loads(capsys.readouterr().out)["confusions"]
+    assert set(found) == {"image_to_text", "text_to_image"}
+    for each in (*found["image_to_text"], *found["text_to_image"]):
+        assert each["wrong_similarity"] > each["right_similarity"]
+        assert each["wrong"] != each["right"]
+    assert found["image_to_text"]
+    with Image.open(picture) as drawn:
+        assert drawn.width > 1000
 
 
 def test_an_interrupted_training_ends_in_the_same_bits(

@@ -1,5 +1,6 @@
 """Which words of a text were never seen in training."""
 
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -76,3 +77,15 @@ def test_many_lines_get_one_remark() -> None:
     said = "In 2 of 3 lines, these words were never seen in training: zèbre, Zoé"
     assert count.remark() == said
     assert UnseenCount().remark() == ""
+
+
+def test_a_line_of_millions_of_words_needs_little_memory() -> None:
+    text = "the same word " * 200_000
+    tracemalloc.start()
+    try:
+        gatherer = WordGatherer()
+        gatherer.watch(text)
+        assert tracemalloc.get_traced_memory()[1] < 5_000_000
+    finally:
+        tracemalloc.stop()
+    assert [word in gatherer.gathered() for word in ("the", "same", "other")] == [True, True, False]

@@ -200,7 +200,7 @@ def test_long_input_costs_linear_time(kind: Kind, unit: str) -> None:
     started = time.process_time()
     ids = tokenizer.encode(text)
     # A quadratic cost would take minutes; the usual one takes a fifth of a second.
-    assert time.process_time() - started < 2
+    assert time.process_time() - started < 20
     assert tokenizer.decode(ids) == tokenizer.normalise(text)
 
 

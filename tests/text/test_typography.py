@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from regard.errors import RunError
@@ -86,7 +86,8 @@ def test_verbatim_text_keeps_its_spaces_before_marks() -> None:
     assert book.normalise("yes\u202f? ‘so’\n") == "yes ? 'so'\n"
 
 
-@given(st.text(alphabet="ab '’\"“”„«»?!:;.…-–— \u00a0\n", max_size=40))
+@example(text=":    :")
+@given(text=st.text(alphabet="ab '’\"“”„«»?!:;.…-–— \u00a0\n", max_size=40))
 def test_reading_twice_changes_nothing_more(text: str) -> None:
     for tokenizer in READERS:
         once = tokenizer.normalise(text)
@@ -132,3 +133,12 @@ def test_words_are_those_that_were_typed() -> None:
     assert owners == sorted(owners)
     assert set(owners) == set(range(len(words)))
     assert french.decode(ids) == "il dit « bonjour » à l'eau là ?"
+
+
+def test_the_rules_of_older_runs_are_still_read() -> None:
+    patterns = {r"\s{1,3}\?": "?", r"(?<!\w)«\s{0,3}": "«"}
+    steps = [
+        {"type": "Replace", "pattern": {"Regex": pattern}, "content": content}
+        for pattern, content in patterns.items()
+    ]
+    assert read_rules(steps) == [Rule(*each) for each in patterns.items()]

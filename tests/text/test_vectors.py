@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from regard.errors import DataError
-from regard.text.vectors import read_vectors
+from regard.text.vectors import read_vectors, vector_width, write_vectors
 
 WORDS = {"cat": [1.0, 2.0], "Dog": [3.0, 4.0], "rare": [5.0, 6.0]}
 
@@ -86,3 +86,24 @@ def test_a_missing_file_is_a_sentence(tmp_path: Path) -> None:
     assert "Errno" not in str(raised.value)
     with pytest.raises(DataError, match=r"cannot be read \(Is a directory\)"):
         read_vectors(tmp_path, {"cat"}, 2)
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_what_is_written_is_read_again(binary: bool, tmp_path: Path) -> None:
+    path = tmp_path / ("vectors.bin" if binary else "vectors.txt")
+    vectors = np.random.default_rng(1).normal(size=(3, 5)).astype(np.float32)
+    write_vectors(path, ["cat", "né", "…ing"], vectors, binary)
+    assert vector_width(path) == 5
+    found = read_vectors(path, {"cat", "né", "…ing"}, 5)
+    assert np.allclose(np.stack([found[word] for word in ("cat", "né", "…ing")]), vectors, 1e-5)
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_gensim_reads_what_is_written(binary: bool, tmp_path: Path) -> None:
+    gensim = pytest.importorskip("gensim", reason="gensim is not installed")
+    path = tmp_path / "vectors"
+    vectors = np.random.default_rng(1).normal(size=(2, 4)).astype(np.float32)
+    write_vectors(path, ["cat", "né"], vectors, binary)
+    found = gensim.models.KeyedVectors.load_word2vec_format(str(path), binary=binary)
+    assert found.index_to_key == ["cat", "né"]
+    assert np.allclose(found.vectors, vectors, 1e-5)

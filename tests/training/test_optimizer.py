@@ -150,3 +150,32 @@ def test_the_average_of_weights_that_rest_is_those_weights() -> None:
     for name, value in shared.items():
         assert_close(average.weights[name], value.detach())
         assert not average.weights[name].requires_grad
+
+
+def test_rowwise_updates_follow_the_gradient_of_each_row() -> None:
+    moved = nn.Embedding(5, 3).double()
+    optimizer = build_optimizer(moved, TrainSection(optimizer="rowwise", adam_betas=(0, 0.9)))
+    expected, seconds = moved.weight.detach().clone(), torch.zeros(5, dtype=torch.double)
+    for step in range(1, 6):
+        before = moved.weight.detach().clone()
+        update(moved, optimizer, 0.01 * step, seed=step)
+        gradient = moved.weight.grad
+        assert gradient is not None
+        seconds = 0.9 * seconds + 0.1 * gradient.square().mean(1)
+        sizes = (seconds / (1 - 0.9**step)).sqrt() + 1e-9
+        expected -= 0.01 * step * gradient / sizes[:, None]
+        assert_close(moved.weight.detach(), expected)
+        change = before - moved.weight.detach()
+        assert_close(torch.cosine_similarity(change, gradient), torch.ones(5, dtype=torch.double))
+
+
+def test_a_row_without_a_gradient_stays_where_it_is() -> None:
+    moved = nn.Embedding(4, 3)
+    optimizer = build_optimizer(moved, TrainSection(optimizer="rowwise"))
+    update(moved, optimizer, 0.1, seed=1)
+    before = moved.weight.detach().clone()
+    moved.weight.grad = torch.zeros_like(moved.weight)
+    moved.weight.grad[2] = 1.0
+    optimizer.step()
+    changed = (moved.weight.detach() != before).any(1)
+    assert changed.tolist() == [False, False, True, False]

@@ -1,5 +1,6 @@
 """Several processes, really started, train as one would."""
 
+import os
 import re
 import signal
 import subprocess
@@ -159,9 +160,11 @@ def test_the_others_leave_with_the_leader(tiny: Tiny, tmp_path: Path) -> None:
     run = Run(tmp_path)
     tmp_path.joinpath("training").mkdir()
     run.save_recipe(tiny(TWO, "train.steps=100000"))
+    (tmp_path / "temporary").mkdir()
     with subprocess.Popen(
         [sys.executable, "-m", "regard", "train", str(run.recipe_path), "--out", str(tmp_path)],
         stderr=subprocess.PIPE,
+        env={**os.environ, "TMPDIR": str(tmp_path / "temporary")},
     ) as leader:
         assert leader.stderr is not None
         for line in leader.stderr:
@@ -172,10 +175,42 @@ def test_the_others_leave_with_the_leader(tiny: Tiny, tmp_path: Path) -> None:
             pytest.skip("needs /proc to see the other process")
         (child,) = map(int, children.read_text().split())
         leader.kill()
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while alive(child):
         assert time.monotonic() < deadline
         time.sleep(0.05)
+    assert not list((tmp_path / "temporary").iterdir())
+
+
+def test_ctrl_c_is_heard_while_the_others_start() -> None:
+    """PyTorch's own waiting would not hear it; here the other process is never ready."""
+    text = """
+import sys
+from pathlib import Path
+from regard.training import team
+with team.started([sys.executable, "-c", "import time; time.sleep(600)"], 2) as (store, others):
+    print("started", flush=True)
+    team.wait_until_ready(Path(store).parent, others)
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", text],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    ) as leader:
+        assert leader.stdout is not None
+        assert leader.stdout.readline() == b"started\n"
+        leader.send_signal(signal.SIGINT)
+        assert b"KeyboardInterrupt" in leader.communicate(timeout=60)[1]
+
+
+def test_a_process_that_ends_while_it_starts_is_not_waited_for() -> None:
+    command = [sys.executable, "-c", "raise SystemExit(3)"]
+    with (
+        pytest.raises(RunError, match="training process 1 of 2 ended with code 3"),
+        team.assembled(command, 2),
+    ):
+        pass
 
 
 def alive(process: int) -> bool:

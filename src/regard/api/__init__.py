@@ -25,7 +25,7 @@ def load(folder: "Run | Path | str", device: str = "cpu") -> Any:
 
     Returns
     -------
-    Translator, Writer, Filler, Classifier or Tagger
+    Translator, Writer, Filler, WordVectors, Classifier or Tagger
         By the task of the run; for a task of your own, what it loads.
 
     Raises
@@ -48,6 +48,8 @@ def evaluate(
     folder: "Run | Path | str",
     files: Sequence[Path | str] | Path | str = (),
     bootstrap: int = 1000,
+    backtest: int = 1,
+    stride: int = 0,
 ) -> "Evaluation":
     """Score a run on files that it has not learned from.
 
@@ -62,6 +64,10 @@ def evaluate(
         kind they learned from. Without any, a run of the built-in corpus has its own test set.
     bootstrap
         Resamples for the 95 % intervals; 0 leaves them out.
+    backtest
+        Of a forecaster: how many windows of each series to forecast, the last ones.
+    stride
+        Of a forecaster: steps from one window to the next; 0 for as many as it forecasts.
 
     Returns
     -------
@@ -85,7 +91,9 @@ def evaluate(
 
     run = folder if isinstance(folder, Run) else Run.open(folder)
     named = [files] if isinstance(files, str | os.PathLike) else files
-    test = Test(files=tuple(map(Path, named)), bootstrap=bootstrap)
+    test = Test(
+        files=tuple(map(Path, named)), bootstrap=bootstrap, backtest=backtest, stride=stride
+    )
     try:
         return tasks.get(run.task_name()).evaluate(run, test)
     except RegardError as error:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regard import tasks
-from regard.api.examples import Given, write
+from regard.data.examples import Given, write
 from regard.errors import DataError, RecipeError, RegardError, RequestError, RunError, shown
 from regard.run import Run
 
@@ -35,6 +35,16 @@ class Asked:
     languages: tuple[str, str] | None
     preset: str | None
     settings: tuple[str, ...]
+
+    @property
+    def data_flags(self) -> dict[str, Any]:
+        """Settings of [data] that have a name of their own, such as horizon."""
+        known = tasks.data_flags()
+        return {
+            name: plain_setting(name, value)
+            for name, value in self.data.items()
+            if name in known and value is not None
+        }
 
     def check(self) -> None:
         """Refuse arguments that are not of their kind."""
@@ -82,7 +92,8 @@ def prepared(asked: Asked) -> "Iterator[Start]":
         from regard.start import DataOptions, from_data
 
         with in_files(flag, data, companions, asked) as (flags, out):
-            options = DataOptions(asked.task, out, asked.preset, asked.settings)
+            flags_given = asked.data_flags
+            options = DataOptions(asked.task, out, asked.preset, asked.settings, flags_given)
             yield from_data(flag, flags, options)
     except RegardError as error:
         error.args = (in_python(str(error)),)
@@ -110,6 +121,8 @@ def data_of(asked: Asked) -> tuple[str, Any, dict[str, Any]]:
     flags = list(own | tasks.flags())
     given = {}
     for name, data in asked.data.items():
+        if name in tasks.data_flags():
+            continue
         flag = name if name in flags else name.removesuffix("s")
         if flag not in flags:
             near = get_close_matches(name, [*flags, "valid", "settings", "out"], n=1)
@@ -126,7 +139,7 @@ def data_of(asked: Asked) -> tuple[str, Any, dict[str, Any]]:
                 f"{shown(asked.recipe)} is not a recipe; to train on data, name its kind, "
                 f"like regard.train({flags[0]}=…)"
             )
-        for name in asked.for_data():
+        for name in (*asked.for_data(), *asked.data_flags):
             raise RequestError(f"{name} belongs to data; with a recipe, use settings")
         return "", None, {}
     if not given or asked.recipe is not None:
@@ -271,6 +284,11 @@ def setting_lines(
     if from_run is not None:
         flat["train.from_run"] = from_run.folder if isinstance(from_run, Run) else from_run
     return tuple(f"{name}={as_toml(name, value)}" for name, value in flat.items())
+
+
+def plain_setting(name: str, value: Any) -> Any:
+    """A text, a number or a list of them."""
+    return json.loads(as_toml(name, list(value) if isinstance(value, tuple) else value))
 
 
 def as_toml(name: str, value: Any) -> str:

@@ -55,10 +55,14 @@ def train(
         Data for a classifier: (text, label) for each text.
     tagged
         Data for a tagger: (words, labels) for each sentence, two lists of the same length.
+    series
+        Data for a forecaster: a table of numbers over time, or a list of numbers. With it go
+        `target`, `time`, `id`, `known`, `horizon`, `every`, `zone` and `dates`, as on the command
+        line.
     valid
         Data of the same kind for validation; without it, a share of the data is held out.
     task
-        With text: `"masked-language-model"` trains a masked language model instead.
+        With text: `"masked-language-model"` or `"word-vectors"` trains these instead.
     languages
         With pairs: the codes of the two languages, like `("en", "de")`.
     preset

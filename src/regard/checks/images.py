@@ -21,14 +21,14 @@ from regard.checks.report import (
 )
 from regard.data.image_cache import MOST_UNREADABLE, digest_of
 from regard.data.image_files import TEST, VALID, ImageList
-from regard.data.images import decode
+from regard.data.images import check_format, decode
 from regard.errors import DataError
 
 # Images that are read; if there are more, this many of them, evenly spread.
 LOOKED_AT = 2000
 # Of these all pixels are decoded, to see sizes and damage.
 DECODED = 300
-DUPLICATES_ODD = 0.1
+DUPLICATES_ODD, OVERLAP_ODD = 0.1, 0.01
 SAMPLES = 5
 
 
@@ -50,11 +50,13 @@ class SeenImages:
             name = images.names[number]
             try:
                 source = images.read(number)
-                found.numbers.setdefault(digest_of(source), []).append(number)
+                if isinstance(source, bytes):
+                    check_format(source, name)
                 if number in closely:
                     found.decoded += 1
                     pixels = decode(source, name, 3) if isinstance(source, bytes) else source
                     found.sides.append((pixels.shape[0], pixels.shape[1]))
+                found.numbers.setdefault(digest_of(source), []).append(number)
             except DataError as error:
                 found.problems.append(Example(name, (str(error),)))
         return found
@@ -103,7 +105,9 @@ def copies(images: ImageList, seen: SeenImages) -> Iterator[Finding]:
     several = [numbers for numbers in seen.numbers.values() if len(numbers) > 1]
     if not several:
         return
-    conflicts = [each for each in several if len({images.labels[i] for i in each}) > 1]
+    conflicts = [
+        each for each in several if images.labels and len({images.labels[i] for i in each}) > 1
+    ]
     extra = sum(len(each) - 1 for each in several)
     odd = extra > DUPLICATES_ODD * seen.looked_at
     yield Finding(
@@ -123,12 +127,13 @@ def copies(images: ImageList, seen: SeenImages) -> Iterator[Finding]:
         )
     both = [each for each in several if len({side(images, i) for i in each}) > 1]
     if both:
+        odd = len(both) > OVERLAP_ODD * seen.looked_at
         yield Finding(
             "overlap",
-            "warning",
-            f"{len(both):,} images are in the training data and in the validation or test data, so "
-            "scores say too much",
-            "remove them from one of the two",
+            "warning" if odd else "note",
+            f"{share(len(both), seen.looked_at)} images are in the training data and in the "
+            "validation or test data; training leaves them out",
+            "remove them from one of the two" if odd else "",
             shown(images, both),
         )
 
@@ -146,6 +151,13 @@ def shown(images: ImageList, groups: list[list[int]]) -> tuple[Example, ...]:
 
 
 def facts_of(images: ImageList, seen: SeenImages) -> Iterator[Fact]:
+    yield from image_facts(images, seen)
+    yield labels_fact(Counter(filter(None, images.labels)))
+    yield from pixel_facts(seen)
+
+
+def image_facts(images: ImageList, seen: SeenImages) -> Iterator[Fact]:
+    """How many images there are, and what for."""
     count = len(images)
     closely = "" if seen.looked_at == count else f"; {seen.looked_at:,} of them were looked at"
     yield Fact("images", f"{count:,}{closely}", count)
@@ -153,14 +165,17 @@ def facts_of(images: ImageList, seen: SeenImages) -> Iterator[Fact]:
         parts = Counter(each or "train" for each in images.splits)
         words = ", ".join(f"{name} {number:,}" for name, number in parts.items())
         yield Fact("divided", words, dict(parts))
-    yield labels_fact(Counter(filter(None, images.labels)))
-    if seen.sides:
-        heights, widths = np.array(seen.sides).T
-        middle = int(np.median(widths)), int(np.median(heights))
-        smallest = int(np.minimum(heights, widths).min())
-        largest = int(np.maximum(heights, widths).max())
-        yield Fact(
-            "pixels",
-            f"typically {middle[0]} × {middle[1]}, sides from {smallest} to {largest}",
-            {"width": middle[0], "height": middle[1], "least": smallest, "most": largest},
-        )
+
+
+def pixel_facts(seen: SeenImages) -> Iterator[Fact]:
+    if not seen.sides:
+        return
+    heights, widths = np.array(seen.sides).T
+    middle = int(np.median(widths)), int(np.median(heights))
+    smallest = int(np.minimum(heights, widths).min())
+    largest = int(np.maximum(heights, widths).max())
+    yield Fact(
+        "pixels",
+        f"typically {middle[0]} × {middle[1]}, sides from {smallest} to {largest}",
+        {"width": middle[0], "height": middle[1], "least": smallest, "most": largest},
+    )

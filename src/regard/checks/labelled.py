@@ -1,5 +1,6 @@
 """Checks of texts with a label each."""
 
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
@@ -182,6 +183,7 @@ def label_findings(labels: Counter[str], examples: int, name: str) -> Iterator[F
             f"{name}: {share(ranked[0][1], total)} labels are {ranked[0][0]!r}",
             "a model that always says so is right as often; add examples of the others",
         )
+    yield from case_findings(labels, name)
     rare = [label for label, count in ranked if count < RARE]
     if rare and len(rare) < MANY_LABELS * total:
         few = ", ".join(f"{label} ({labels[label]})" for label in rare[-EXAMPLES:])
@@ -190,6 +192,27 @@ def label_findings(labels: Counter[str], examples: int, name: str) -> Iterator[F
             "note",
             f"{name}: {len(rare):,} of {len(ranked):,} labels have fewer than {RARE} examples: "
             f"{few}{', …' * (len(rare) > EXAMPLES)}",
+        )
+
+
+def case_findings(labels: Counter[str], name: str) -> Iterator[Finding]:
+    """Labels that are the same but for their case; single letters may well mean two things."""
+    alike: dict[str, list[str]] = {}
+    for label in labels:
+        if len(label) > 1:
+            alike.setdefault(unicodedata.normalize("NFC", label).casefold(), []).append(label)
+    groups = [sorted(each) for each in alike.values() if len(each) > 1]
+    if groups:
+        words = "; ".join(
+            " and ".join(f"{label} ({labels[label]:,})" for label in each)
+            for each in groups[:EXAMPLES]
+        )
+        yield Finding(
+            "label-case",
+            "warning",
+            f"{name}: labels that differ in case only count as different ones: {words}"
+            f"{', …' * (len(groups) > EXAMPLES)}",
+            "write each label in one way, unless they mean different things",
         )
 
 

@@ -10,7 +10,7 @@ from regard.cli.old_names import OLD_NAMES, renamed
 from regard.cli.options import shown_default
 from regard.cli.streams import as_utf8, forget_output, prepare_streams, shorten_warnings
 from regard.cli.unfinished import say_unfinished
-from regard.errors import RegardError, UsageError
+from regard.errors import RegardError, UsageError, visible
 from regard.machine.cores import wait_briefly
 
 app = App(
@@ -36,36 +36,41 @@ COMMANDS = {
     "Train": {
         "demo": "Train, score and show a built-in translator, or a classifier of images.",
         "check": "Check data before it is trained on, and show the sizes chosen for it.",
+        "clean": "Sort pairs into those to learn from and those to leave out, with reasons.",
+        "align": "Find the pairs of two documents, where lines do not translate each other.",
         "train": "Train a model from your data or from a recipe, or resume a run.",
         "distill": "Train a smaller or faster student on a run's translations.",
         "experiment": "Train several models under the same conditions and compare them.",
-        "plan": "Estimate the memory, speed and time of training a recipe.",
+        "plan": "Estimate the memory, speed and time of a training.",
         "recipes": "List the recipes that come with regard, or describe one.",
     },
     "Use": {
         "translate": "Translate texts, or every line of standard input.",
+        "file": "Translate documents: PO, XLIFF, Word, subtitles, Markdown, spreadsheets and more.",
         "generate": "Continue a text with a language model.",
         "score": "Show how likely a text is to a language model, token by token.",
         "classify": "Label texts or images with a classifier.",
         "caption": "Describe images with a captioner.",
+        "forecast": "Forecast what comes next in series, with intervals.",
         "tag": "Label the words of sentences with a tagger.",
         "fill": "Fill in what is masked in a text.",
         "match": "Find the text that fits an image best, among those you give.",
         "search": "Find the images of a folder that fit a text, or that are like another image.",
+        "neighbours": "Find the words most similar to a word, by the vectors of a run.",
         "embed": "Turn texts or images into vectors, with a run of any task.",
         "evaluate": "Score a run on data that it has not seen.",
         "compare": "Compare translators on the same sentences.",
     },
     "Look inside": {
         "studio": "Look inside a run, or inside two runs, in the browser.",
-        "attend": "Show what attends to what in a text, or what counts in an image.",
+        "attend": "Show what attends to what in a text, or what counts in an image or a series.",
         "heads": "Show what a translator loses without each of its attention heads.",
         "inspect": "Measure what happens inside trained translators.",
         "show": "Show a run, a recipe, or every setting of a task.",
     },
     "Serve and share": {
         "serve": "Answer requests over HTTP, as LibreTranslate, DeepL and OpenAI do.",
-        "export": "Write a run for another program: CTranslate2, Hugging Face.",
+        "export": "Write a run for another program: Argos, CTranslate2, Hugging Face, Word2Vec.",
         "import": "Make a run of a model that Hugging Face's transformers saved.",
         "prune": "Write a smaller run without the heads that matter least.",
     },
@@ -77,7 +82,7 @@ COMMANDS = {
 INSIDE = {
     "inspect": {
         "alignment": "Find the attention head that aligns words best.",
-        "positions": "Show how a Transformer encodes positions, and their dot products.",
+        "positions": "Show how a Transformer encodes positions, and how alike they are.",
         "gradients": "Show how far back the losses of a recurrent decoder reach.",
     },
     "experiment": {
@@ -192,5 +197,5 @@ def explained(error: CycloptsError, words: Sequence[str]) -> str:
 def fail(code: int, sentence: str, debug: bool) -> None:
     if debug:
         raise
-    print(f"regard: error: {sentence}", file=sys.stderr)
+    print(f"regard: error: {visible(sentence)}", file=sys.stderr)
     sys.exit(code)

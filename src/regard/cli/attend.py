@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from regard.cli.checks import check_outputs, check_picture, open_run
+from regard.cli.checks import check_inputs, check_outputs, check_picture, open_run
 from regard.cli.display import results
 from regard.cli.options import EXPLAINED, AsJson, Device
 
@@ -84,21 +84,26 @@ class FileFlags:
 
 def attend(
     run: Path,
-    text: str,
+    text: str = "",
     /,
     *,
     translation: str | None = None,
     label: str | None = None,
+    about: Annotated[str | None, Parameter(name="--text")] = None,
+    series: Annotated[tuple[Path, ...], Parameter(consume_multiple=True)] = (),
+    only: str = "",
     which: Annotated[MapFlags | None, Parameter(name="*")] = None,
     files: Annotated[FileFlags | None, Parameter(name="*")] = None,
     as_json: AsJson = False,
     device: Device = "auto",
 ) -> None:
-    """Show what attends to what in a text, or what counts in an image.
+    """Show what attends to what in a text, or what counts in an image or a series.
 
     The terminal shows a heat map. A translator translates the text; other models read it. Without
     --part, --layer and --head, the map of a translator is the one that aligns words best. For an
-    image, maps show which patches speak for a label, and what happens when each of them is hidden.
+    image, maps show which patches speak for a label, which ones each word of a caption looks at, or
+    which ones make a text fit; and what happens when each of them is hidden. For a series, they
+    show which parts of its past a forecast comes from.
 
     Parameters
     ----------
@@ -110,27 +115,47 @@ def attend(
         A translation to look at; without it, the model's own.
     label
         The label of an image to ask about; without it, the likeliest.
+    about
+        For an image: the text to compare it with, or a caption to look at instead of the model's
+        own.
+    series
+        Newer series for a forecaster; without them, the end of those that it learned from.
+    only
+        The name of the series to look at; without it, the first.
     as_json
         Print one JSON object: the words or pieces of rows and columns, and the map's numbers.
     """
     from regard import tasks
     from regard.errors import RequestError, UsageError
+    from regard.tasks.task import ImageQuestion
 
-    if not text.strip():
-        raise UsageError("the text is empty; give a sentence to look at")
     files = files or FileFlags()
     files.check()
     if which and which.head is not None and which.layer is None:
         raise UsageError(f"--head {which.head}: say of which layer, with --layer")
     task, chosen = tasks.get(open_run(run).task_name()), which or MapFlags()
-    if task.attend_image is not None:
-        from regard.cli.attend_images import attend_image, check_flags
+    if task.attend_series is not None:
+        from regard.cli.attend_series import attend_series, check_series_flags
 
-        check_flags(chosen, files, translation)
-        attend_image(task.attend_image(run, Path(text), label, device), chosen, files, as_json)
+        others = {"a text": bool(text), "--label": label is not None, "--text": about is not None}
+        check_series_flags(chosen, files, {**others, "--translation": translation is not None})
+        check_inputs(*series)
+        attend_series(task.attend_series(run, series, only, device), chosen, files, as_json)
         return
-    if label is not None:
-        raise UsageError(f"--label {label}: this run sees no images; leave it out")
+    if series or only:
+        raise UsageError(f"{run}: this run reads no series; leave --series and --only out")
+    if not text.strip():
+        raise UsageError("the text is empty; give a sentence to look at")
+    if task.attend_image is not None:
+        from regard.cli.attend_images import attend_image, check_image_flags
+
+        check_image_flags(chosen, files, translation)
+        question = ImageQuestion(label, about)
+        attend_image(task.attend_image(run, Path(text), question, device), chosen, files, as_json)
+        return
+    for name, given in (("label", label), ("text", about)):
+        if given is not None:
+            raise UsageError(f"--{name}: this run sees no images; leave it out")
     if task.attend is None:
         raise RequestError(f"{run}: runs of this task have no attention to show")
     looking, maps = task.attend(run, text, translation, device)

@@ -44,7 +44,8 @@ def caption(
     n_best
         Captions shown for each image.
     picture
-        Draw where the model looks in the image at each word to this file: .png, .svg or .pdf.
+        Draw where the model looks in the image at each word, and which parts the word needs, to
+        this file: .png, .svg or .pdf.
     as_json
         Print one JSON object per line: image, text, score, tokens and log-probabilities.
     """
@@ -132,14 +133,10 @@ def facts(found: "ImageCaption") -> dict[str, Any]:
 def draw(captioner: "Captioner", image: str, search: "Search", picture: Path) -> None:
     from regard.cli.display import say
     from regard.files import replacing
-    from regard.inspect.captions import SAME_MAPS
 
     maps = captioner.maps(image, captioner.captions([image], search)[0][0].ids)
     with replacing(picture) as temporary:
         maps.save(temporary)
     say(f"Wrote {picture}")
-    if len(maps.words) > 1 and maps.difference < SAME_MAPS:
-        say(
-            "warning: the model looks at the same places for every word, so the picture explains "
-            "no word"
-        )
+    if maps.warning:
+        say(f"warning: {maps.warning}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from regard.cli.train import GivenData
+from regard.cli.train import GivenData, given_flags
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -30,9 +30,10 @@ def check(
 ) -> None:
     """Check data before it is trained on, and show the sizes chosen for it.
 
-    `regard check train.en train.de` recognises what the files hold; --pairs, --text, --labelled and
-    --tagged say it. Errors are what cannot be meant, such as a translation that is one line late:
-    `regard train` stops at them. It exits 1 if there are any, and 0 otherwise.
+    `regard check train.en train.de` recognises what the files hold, and so does `regard check
+    photos/ captions.tsv`; --pairs, --text, --labelled, --tagged, --images, --captions and --series
+    say it. Errors are what cannot be meant, such as a translation that is one line late: `regard
+    train` stops at them. It exits 1 if there are any, and 0 otherwise.
 
     Parameters
     ----------
@@ -70,8 +71,9 @@ def look(files: tuple[Path, ...], given: dict[str, Any], settings: tuple[str, ..
     from regard.errors import RecipeError, UsageError
     from regard.recipe import read
     from regard.recipe_names import is_shipped
-    from regard.start import split_flags
+    from regard.start import as_settings, split_flags
 
+    settings = (*as_settings(given_flags(given)), *settings)
     flags = [flag for flag in tasks.flags() if given.get(flag)]
     if bool(files) == bool(flags):
         *known, last = (f"--{each}" for each in tasks.flags())
@@ -94,9 +96,9 @@ def of_files(files: tuple[Path, ...], given: dict[str, Any], settings: tuple[str
     from regard.checks.report import Fact
 
     kind = recognise(files)
-    report = of_data(kind.flag, {kind.flag: files}, given, settings)
+    report = of_data(kind.flag, kind.files(files), given, settings)
     return with_facts(
-        report, [], first=[Fact("taken as", f"--{kind.flag}: {kind.reason}", kind.flag)]
+        report, [], first=[Fact("taken as", f"{kind.flags}: {kind.reason}", kind.flag)]
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
+from regard.errors import visible
 from regard.reporter import Reporter
 
 if TYPE_CHECKING:
@@ -25,12 +26,12 @@ def talk() -> "Console":
 
 def say(text: str) -> None:
     """A line of talk, shown as it is."""
-    talk().print(text, markup=False)
+    talk().print(visible(text), markup=False)
 
 
 def results(text: str) -> None:
-    """A line of result."""
-    sys.stdout.write(text + "\n")
+    """A line of result; a pipe gets every character of it, a terminal those that can be seen."""
+    sys.stdout.write((visible(text) if sys.stdout.isatty() else text) + "\n")
 
 
 def duration(seconds: float) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from regard.cli.lines import FileFlags, Files, batches
 from regard.cli.options import Device
 from regard.data.image_files import is_image_name
+from regard.machine import memory
 
 if TYPE_CHECKING:
     import numpy as np
@@ -62,6 +63,7 @@ def embed(
     files.check(texts)
     from regard.tasks.embedder import ROWS_AT_ONCE, Embedder
 
+    memory.keep_big_buffers()
     embedder = Embedder.load(run, device, backward)
     given = batches(texts, files, ROWS_AT_ONCE)
     if table:

@@ -10,6 +10,7 @@ from cyclopts.validators import Number
 
 from regard.cli.heads import HeadFlags
 from regard.cli.options import (
+    AT_LEAST_1,
     AsJson,
     BeamSize,
     Device,
@@ -20,6 +21,7 @@ from regard.cli.options import (
     Source,
 )
 from regard.errors import UsageError
+from regard.machine import memory
 
 if TYPE_CHECKING:
     from regard.run import Run
@@ -33,6 +35,9 @@ def evaluate(
     source: Source = None,
     reference: Reference = None,
     data: Annotated[tuple[Path, ...], Parameter(consume_multiple=True)] = (),
+    series: Annotated[tuple[Path, ...], Parameter(consume_multiple=True)] = (),
+    backtest: Annotated[int | None, AT_LEAST_1, Parameter(show_default="1")] = None,
+    stride: Annotated[int | None, AT_LEAST_1, Parameter(show_default="the horizon")] = None,
     picture: Path | None = None,
     beam_size: BeamSize = None,
     length_penalty: LengthPenalty = None,
@@ -48,18 +53,26 @@ def evaluate(
 
     A translator gets BLEU, chrF, TER and exact matches, with signatures and 95 % intervals; a
     classifier or tagger accuracy and F1; a captioner BLEU and CIDEr-D, also with the images
-    shuffled; a language model perplexity. Without files, a translator
-    of the built-in corpus is scored on its test sentences.
+    shuffled; a language model perplexity; word vectors Spearman's ρ or the accuracy of analogies; a
+    forecaster MAE, MASE, WQL and what its intervals hold, beside the seasonal naive forecast.
+    Without files, a translator of the built-in corpus is scored on its test sentences.
 
     Parameters
     ----------
     run
         A run folder.
     data
-        For other runs than translators: labelled texts, tagged sentences, running text, or images
-        and their captions.
+        For other runs than translators: labelled texts, tagged sentences, running text, images and
+        their captions, rated pairs of words or analogies, or series.
+    series
+        For a forecaster, the same as --data: series whose last part is forecast.
+    backtest
+        With --series: how many windows of each series to forecast, the last ones.
+    stride
+        With --series: steps from one window to the next.
     picture
-        With --data and labels: draw which labels are confused to this file: .png, .svg or .pdf.
+        With --data: draw which labels are confused, which images and texts, or the errors and
+        intervals of forecasts, to this file: .png, .svg or .pdf.
     bootstrap
         Resamples for the intervals; 0 leaves them out.
     output
@@ -86,6 +99,10 @@ def evaluate(
         "--int8": int8 or None,
     }
     pairs = task.test_files == "pairs"
+    is_series = tasks.entry(task.name).flag == "series"
+    if (series or backtest or stride) and not is_series:
+        raise UsageError(f"{run}: --series, --backtest and --stride are for forecasters")
+    data = (*data, *series)
     if data:
         if pairs:
             raise UsageError(f"{run}: a translator is tested with --source and --reference")
@@ -95,7 +112,7 @@ def evaluate(
         check_unused({name: value for name, value in given.items() if name not in searched})
         check_files(task, picture, output)
     elif picture is not None:
-        raise UsageError("--picture shows which labels are confused; it goes with --data")
+        raise UsageError("--picture shows scores on files; it goes with --data")
     elif task.test_files == "data" and not has_own_test(opened):
         raise UsageError(f"{run}: a run of task {task.name}; give its test files with --data")
     elif not pairs:
@@ -107,9 +124,12 @@ def evaluate(
         files=data or tuple(file for file in (source, reference) if file is not None),
         bootstrap=bootstrap,
         search=options(beam_size, length_penalty, engine, int8, heads) if task.searches else None,
+        backtest=backtest or 1,
+        stride=stride or 0,
         device=device,
         reporter=SCREEN,
     )
+    memory.keep_big_buffers()
     found = task.evaluate(opened, test)
     write_files(found, picture, output)
     report(found, as_json)
@@ -117,8 +137,8 @@ def evaluate(
 
 def check_files(task: "Task", picture: Path | None, output: Path | None) -> None:
     """Refuse files that an evaluation of this task does not write."""
-    if picture is not None and not task.gives_labels:
-        raise UsageError("--picture is for labels; this run has none, leave it out")
+    if picture is not None and not (task.gives_labels or task.draws_scores):
+        raise UsageError("--picture: there is nothing to draw of this run; leave it out")
     if output is not None and not (task.gives_labels or task.searches):
         raise UsageError("--output is for labels; this run has none, leave it out")
 
@@ -160,10 +180,13 @@ def write_files(found: "Evaluation", picture: Path | None, output: Path | None) 
     from regard.files import replacing, write_file
 
     if picture is not None:
-        from regard.inspect.confusion import save_confusion
-
         with replacing(picture) as temporary:
-            save_confusion(found.labels, found.confusion, temporary, found.images)
+            if found.draw is not None:
+                found.draw(temporary)
+            else:
+                from regard.inspect.confusion import save_confusion
+
+                save_confusion(found.labels, found.confusion, temporary, found.images)
         say(f"Wrote {picture}")
     if output is not None:
         write_file(output, "".join(line + "\n" for line in found.answers).encode())

@@ -1,11 +1,14 @@
-"""regard export: a run as a folder that another program reads."""
+"""regard export: a run as a folder, or its vectors as a file, that another program reads."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
 from regard.cli.options import EXPLAINED
+
+if TYPE_CHECKING:
+    from regard.run import Run
 
 
 def export(
@@ -13,11 +16,15 @@ def export(
     old_out: Annotated[Path | None, Parameter(show=False)] = None,
     /,
     *,
-    to: Annotated[Literal["ctranslate2", "huggingface"], EXPLAINED],
-    out: Annotated[Path | None, Parameter(show_default="RUN-ctranslate2, RUN-huggingface")] = None,
+    to: Annotated[Literal["argos", "ctranslate2", "huggingface", "word2vec"], EXPLAINED],
+    out: Annotated[
+        Path | None,
+        Parameter(show_default="RUN-ctranslate2, RUN-huggingface, RUN.argosmodel, RUN.vectors.txt"),
+    ] = None,
     int8: bool = False,
+    binary: bool = False,
 ) -> None:
-    """Write a run for another program: CTranslate2, Hugging Face.
+    """Write a run for another program: Argos, CTranslate2, Hugging Face, Word2Vec.
 
     Parameters
     ----------
@@ -25,23 +32,36 @@ def export(
         A run folder.
     to
         ctranslate2: weights, vocabularies, the tokenizer and regard.json.
-        huggingface: for from_pretrained of transformers, as Marian, Pegasus, GPT-2 or BERT.
+        huggingface: for transformers, as Marian, Pegasus, GPT-2, BERT, ViT or CLIP.
+        argos: a package of a translator, which LibreTranslate and Argos Translate install.
+        word2vec: the vectors of the words of any run with text, as one file, which gensim reads.
     out
-        The folder to write; it must be new or empty.
+        The folder to write, which must be new or empty; with argos and word2vec the file, which
+        must be new.
     int8
-        Only with ctranslate2: store most weights in 8 bits, which changes some words.
+        Only with argos and ctranslate2: store most weights in 8 bits, which changes some words.
+    binary
+        Only with word2vec: write its binary form, which is smaller, to RUN.vectors.bin.
     """
     from regard.cli.checks import check_new_folder, open_run
     from regard.cli.display import say
     from regard.errors import RunError, UsageError
 
-    if int8 and to != "ctranslate2":
-        raise UsageError(f"--int8 is for ctranslate2, not for {to}; leave it out")
+    if int8 and to not in ("argos", "ctranslate2"):
+        raise UsageError(f"--int8 is for argos and ctranslate2, not for {to}; leave it out")
+    if binary and to != "word2vec":
+        raise UsageError(f"--binary is for word2vec, not for {to}; leave it out")
+    if to == "word2vec":
+        export_vectors(open_run(run), out or old_out, binary)
+        return
     if old_out is not None:
         if out is not None:
             raise UsageError(f"{old_out} and --out {out}: name one folder, with --out")
         say(f"regard: the folder to write is now given with --out {old_out}")
     opened = open_run(run, f"export {to}")
+    if to == "argos":
+        export_argos(opened, out, int8)
+        return
     path = out or old_out or run.with_name(f"{run.resolve().name}-{to}")
     check_new_folder(path)
     try:
@@ -64,3 +84,42 @@ def export(
     size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
     before = opened.model_path.stat().st_size
     say(f"Wrote {path} for {to}: {size / 1e6:.1f} MB, from {before / 1e6:.1f} MB of weights.")
+
+
+def export_vectors(run: "Run", out: Path | None, binary: bool) -> None:
+    from regard.cli.display import say
+    from regard.files import replacing
+    from regard.tasks.neighbours import WordVectors
+    from regard.text.vectors import write_vectors
+
+    path = new_file(run, out, f".vectors.{'bin' if binary else 'txt'}")
+    found = WordVectors.load(run.folder)
+    with replacing(path) as temporary:
+        write_vectors(temporary, found.words, found.vectors, binary)
+    count, width = found.vectors.shape
+    say(f"Wrote {path}: {count:,} vectors of {width} numbers, {path.stat().st_size / 1e6:.1f} MB.")
+
+
+def export_argos(run: "Run", out: Path | None, int8: bool) -> None:
+    from regard.cli.display import say
+    from regard.engines.ctranslate2 import require_package
+
+    require_package()
+    from regard.engines.argos import SUFFIX, export_package
+    from regard.tasks.translation.translator import languages_of
+
+    path = new_file(run, out, SUFFIX)
+    export_package(run.folder, languages_of(run), path, int8)
+    say(f"Wrote {path}: {path.stat().st_size / 1e6:.1f} MB. Install it: argospm install {path}")
+
+
+def new_file(run: "Run", out: Path | None, suffix: str) -> Path:
+    """The file to write, which is not there yet; by default it is named after the run."""
+    from regard.cli.checks import check_outputs
+    from regard.errors import RunError
+
+    path = out or run.folder.with_name(run.folder.resolve().name + suffix)
+    check_outputs(path)
+    if path.exists():
+        raise RunError(f"{path}: is there already; choose another name with --out")
+    return path

@@ -54,7 +54,7 @@ def generate(
 
     from regard.cli.checks import open_run
     from regard.cli.display import results
-    from regard.errors import UsageError
+    from regard.errors import UsageError, visible
 
     if as_json and stream:
         raise UsageError("--json is one object at the end; leave --stream out")
@@ -74,11 +74,16 @@ def generate(
             results(json.dumps(facts, ensure_ascii=False))
             return
         at_once = stream or sys.stdout.isatty()
+        shown = visible if sys.stdout.isatty() else str
+
+        def write(text: str) -> None:
+            sys.stdout.write(shown(text))
+
         pieces = writer.stream(prompt, writing)
         # What cannot be continued is refused before anything is shown.
-        sys.stdout.write(prompt + next(pieces, ""))
+        write(prompt + next(pieces, ""))
         for piece in pieces:
-            sys.stdout.write(piece)
+            write(piece)
             if at_once:
                 sys.stdout.flush()
         sys.stdout.write("\n")

@@ -6,9 +6,10 @@ from pathlib import Path
 def import_run(folder: Path, /, *, out: Path) -> None:
     """Make a run of a model that Hugging Face's transformers saved.
 
-    The model is a Marian, Pegasus, GPT-2 or BERT. The command reads config.json, model.safetensors
-    and tokenizer.json, or source.spm, target.spm and vocab.json as in OPUS-MT's models. It
-    downloads nothing and runs no code of the model.
+    The model is a Marian, Pegasus, GPT-2, BERT, ViT or CLIP. The command reads config.json,
+    model.safetensors and tokenizer.json, or source.spm, target.spm and vocab.json as in OPUS-MT's
+    models; of models that see images, preprocessor_config.json, too. It downloads nothing and runs
+    no code of the model.
 
     Parameters
     ----------
@@ -27,6 +28,7 @@ def import_run(folder: Path, /, *, out: Path) -> None:
         raise RunError(f"{folder}: has no config.json; name a folder that transformers saved")
     check_new_folder(out)
     from regard.engines import huggingface
+    from regard.engines.exchange import in_words
 
     try:
         recipe = huggingface.import_run(folder, out)
@@ -35,4 +37,4 @@ def import_run(folder: Path, /, *, out: Path) -> None:
             f"{out}: cannot be written ({error.strerror}); nothing is left behind, "
             "put that right and run the same command"
         ) from None
-    say(f"Wrote {out}, a run for {recipe.task}: {recipe.model.summary()}.")
+    say(f"Wrote {out}, a run for {recipe.task}: {in_words(recipe)}.")

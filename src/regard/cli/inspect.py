@@ -146,47 +146,74 @@ def positions(
     as_json: AsJson = False,
     device: Device = "auto",
 ) -> None:
-    """Show how a Transformer encodes positions, and their dot products.
+    """Show how a Transformer encodes positions, and how alike they are.
+
+    For texts it shows the encodings and their dot products; for the patches of images, how alike
+    the position of each patch is to that of every other.
 
     Parameters
     ----------
     run
         A run folder of a Transformer.
     length
-        Show this many positions.
+        Show this many positions of a text.
     picture
-        Draw both to this file: .png, .svg or .pdf.
+        Draw it to this file: .png, .svg or .pdf.
     as_json
         Print one JSON object with all figures.
     """
     from dataclasses import asdict
 
-    from rich.console import Console
-
+    from regard import tasks
     from regard.cli.checks import check_picture, open_run
     from regard.cli.display import results
 
     check_picture(picture)
     opened = open_run(run)
-    from regard.inspect.figures import plain_heat, save_positions, terminal_heat
+    from regard.inspect import figures
     from regard.inspect.positions import position_table
     from regard.machine.devices import choose_device
     from regard.weights import load_model
 
     model: Any = load_model(opened).to(choose_device(device))
+    if tasks.get(opened.task_name()).attend_image is not None:
+        grid_positions(model, picture, as_json)
+        return
     found = position_table(model, length)
     if as_json:
         results(json.dumps(asdict(found)))
     else:
-        console = Console(emoji=False, highlight=False)
-        coloured = console.color_system is not None
-        explained = "" if coloured else "; darker is larger"
-        for title, values in (
-            (f"{found.kind} positions 0 to {length - 1}, down; dimensions, across", found.table),
-            ("dot products of positions", found.dots),
-        ):
-            console.print(title + explained, markup=False, soft_wrap=True)
-            heat = terminal_heat(values) if coloured else plain_heat(values)
-            console.print(heat, markup=False, no_wrap=True, overflow="ignore", crop=False)
+        title = f"{found.kind} positions 0 to {length - 1}, down; dimensions, across"
+        show_heat(title, found.table)
+        show_heat("dot products of positions", found.dots)
     if picture is not None:
-        save_positions(found, picture)
+        figures.save_positions(found, picture)
+
+
+def grid_positions(model: Any, picture: Path | None, as_json: bool) -> None:
+    """Show the positions of the patches of an image."""
+    from regard.cli.display import results
+    from regard.inspect.figures import HEIGHT
+    from regard.inspect.images.positions import mosaic, patch_positions, save_positions
+
+    alike = patch_positions(model)
+    rows, columns = alike.shape[:2]
+    if as_json:
+        results(json.dumps({"grid": [rows, columns], "alike": alike.tolist()}))
+    else:
+        title = f"{rows} × {columns} patches; for each, how alike its position is to all others"
+        show_heat(title, mosaic(alike, 2 * HEIGHT))
+    if picture is not None:
+        save_positions(alike, picture)
+
+
+def show_heat(title: str, values: list[list[float]]) -> None:
+    from rich.console import Console
+
+    from regard.inspect.figures import plain_heat, terminal_heat
+
+    console = Console(emoji=False, highlight=False)
+    coloured = console.color_system is not None
+    console.print(title + ("" if coloured else "; darker is larger"), markup=False, soft_wrap=True)
+    heat = terminal_heat(values) if coloured else plain_heat(values)
+    console.print(heat, markup=False, no_wrap=True, overflow="ignore", crop=False)

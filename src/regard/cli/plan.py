@@ -2,13 +2,14 @@
 
 import json
 import shlex
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from regard.cli.options import AsJson, Settings
+from regard.cli.train import GivenData, choose
 
 if TYPE_CHECKING:
     from regard.planning.fleet import Fleet
@@ -19,14 +20,16 @@ if TYPE_CHECKING:
 
 
 def plan(
-    recipe: Path,
+    recipe: Path | None = None,
     /,
     *,
+    data: Annotated[GivenData | None, Parameter(name="*")] = None,
+    task: str | None = None,
     device: Annotated[str, Parameter(show_default="this machine")] = "",
     settings: Settings = (),
     as_json: AsJson = False,
 ) -> None:
-    """Estimate the memory, speed and time of training a recipe.
+    """Estimate the memory, speed and time of a training.
 
     The figures come from formulas, for this machine or for cards that you name. The last line is
     the command to run.
@@ -34,7 +37,10 @@ def plan(
     Parameters
     ----------
     recipe
-        A recipe file (TOML), the name of one that comes with regard, or a run folder.
+        A recipe file (TOML), the name of one that comes with regard, or a run folder. Without it,
+        --pairs, --images and the like name data, as for `regard train`.
+    task
+        With --text or --captions: another task that learns from such data.
     device
         The device to train on: A100, 8xA100, or 2x8xH100 for two machines of eight. This machine
         is measured.
@@ -47,16 +53,15 @@ def plan(
     from regard.machine.cores import busy_cores
     from regard.planning.fleet import cards_by_name, fleet_here
     from regard.planning.plan import make_plan, planning_of
-    from regard.recipe import read
-    from regard.run import Run
-    from regard.training.checks import with_model_of
     from regard.training.team import worthwhile
 
-    path, home = located(recipe)
-    out = Path("runs", f"{home.folder.resolve().name}-again" if home else path.stem)
-    chosen = with_model_of(read(path, settings), home or Run(out))
+    given: Any = data
+    planned = wanted(recipe, vars(given) if given else {}, task, settings)
+    for reason in planned.reasons:
+        say(f"  {reason}")
+    chosen = planned.recipe
     cards = cards_by_name(device)
-    found = planning_of(chosen).facts(chosen, home, SCREEN)
+    found = planning_of(chosen).facts(chosen, planned.home, SCREEN)
     fleet = cards or fleet_here(device, worthwhile(chosen.train))
     if not fleet.device.is_card and (taken := busy_cores()) > 0.3:
         say(f"Other programs take {taken:.1f} cores; on a quiet machine the figures are better.")
@@ -65,13 +70,56 @@ def plan(
         best = make_plan(chosen, fleet, found.sizes, "fsdp")
     learned = chosen.train.steps * best.tokens_per_update
     passes = learned / found.tokens if found.tokens else None
-    command = command_line(path, out, best, chosen, settings)
+    command = command_line(planned, best, settings)
     if as_json:
         results(json.dumps(facts(best, found, passes, command), indent=2))
         return
-    results(f"{recipe} on {fleet}")
+    results(f"{planned.name} on {fleet}")
     for name, text in lines(best, chosen, found, passes, command):
         results(f"  {name:<12}{text}")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The training that is planned."""
+
+    recipe: "Recipe"
+    home: "Run | None"  # that the recipe was found in
+    name: str
+    words: list[str]  # that `regard train` takes, but for settings
+    reasons: tuple[str, ...] = ()
+
+
+def wanted(
+    path: Path | None, given: dict[str, Any], task: str | None, settings: tuple[str, ...]
+) -> Wanted:
+    """The training that the command line names by a recipe, a run folder, or data."""
+    from regard import tasks
+    from regard.recipe import read
+    from regard.run import Run
+    from regard.start import DataOptions
+    from regard.training.checks import with_model_of
+
+    if path is None or task or any(given.values()):
+        start = choose(path, given, DataOptions(task, settings=settings), "plan")
+        flags = {
+            flag: (values,) if isinstance(values, str) else values
+            for flag, values in {**given, "task": task}.items()
+            if values
+        }
+        words = [
+            word for flag, values in flags.items() for word in (f"--{flag}", *map(str, values))
+        ]
+        shown = " ".join(str(each) for flag in tasks.flags() for each in flags.get(flag, ()))
+        home = Run(start.out) if Run(start.out).is_started() else None
+        words += ["--out", str(start.out)]
+        return Wanted(
+            with_model_of(start.recipe, Run(start.out)), home, shown, words, start.reasons
+        )
+    file, home = located(path)
+    out = Path("runs", f"{home.folder.resolve().name}-again" if home else file.stem)
+    chosen = with_model_of(read(file, settings), home or Run(out))
+    return Wanted(chosen, home, str(path), [str(file), "--out", str(out)])
 
 
 def located(given: Path) -> "tuple[Path, Run | None]":
@@ -95,12 +143,12 @@ def lines(
     from regard.planning.plan import planning_of
 
     fleet, memory, train = plan.fleet, plan.memory, recipe.train
-    planning = planning_of(recipe)
+    planning, unit = planning_of(recipe), tasks.get(recipe.task).unit
     member = "device" if fleet.device.is_card else "process"
     each, on_each = (f" a {member}", f" for each {member}") if fleet.size > 1 else ("", "")
     room = "fits into" if plan.fits else "does not fit into"
     update = (
-        f"{plan.tokens_per_update:,.0f} tokens, {amount(plan.flops_per_update, 'FLOP')}; "
+        f"{plan.tokens_per_update:,.0f} {unit}, {amount(plan.flops_per_update, 'FLOP')}; "
         f"{plan.share.batches} × {planning.batch(recipe, plan.share.batch_tokens)}{on_each}"
         f"{planning.remark(recipe)}"
     )
@@ -110,7 +158,7 @@ def lines(
         f"{in_bytes(memory.moments)}, activations {in_bytes(memory.activations)}"
     )
     speed = (
-        f"about {float(f'{plan.tokens_per_second:.2g}'):,.0f} tokens/s in {plan.precision}, "
+        f"about {float(f'{plan.tokens_per_second:.2g}'):,.0f} {unit}/s in {plan.precision}, "
         f"{100 * plan.share_of_peak:.0f} % of the peak of {amount(plan.peak_flops, 'FLOP')}/s"
     )
     days = plan.seconds / 86400
@@ -138,7 +186,9 @@ def model(plan: "Plan", recipe: "Recipe", found: "DataFacts") -> str:
     from regard.planning.plan import planning_of
 
     up_to = "" if found.vocabulary_known else "up to "
-    text = f"{up_to}{plan.parameters:,} parameters, {up_to}{plan.sizes.inputs:,} pieces"
+    text = f"{up_to}{plan.parameters:,} parameters"
+    if plan.sizes.inputs:
+        text += f", {up_to}{plan.sizes.inputs:,} {planning_of(recipe).inputs}"
     if planning_of(recipe).has_labels:
         text += f", {plan.sizes.outputs:,} labels" + " (a guess)" * (not found.labels_known)
     return text
@@ -158,12 +208,18 @@ def data(recipe: "Recipe", found: "DataFacts", passes: float | None) -> str:
 
 def advice(plan: "Plan", recipe: "Recipe") -> list[str]:
     """What would make an update fit, or faster and still of as many tokens."""
+    from regard.planning.plan import planning_of
+
     memory, device = plan.memory, plan.fleet.device
     if not plan.fits:
-        if memory.total - memory.activations < device.memory:
-            return [f"{dealt(recipe, 2 * recipe.train.accumulate)} halves the activations"]
-        return ["more devices, which share weights and moments, or a smaller model"]
-    if not device.is_card:
+        if memory.total - memory.activations >= device.memory:
+            return ["more devices, which share weights and moments, or a smaller model"]
+        if planning_of(recipe).compares_rows:
+            return [
+                "a smaller train.batch_size needs less memory, but compares with fewer captions"
+            ]
+        return [f"{dealt(recipe, 2 * recipe.train.accumulate)} halves the activations"]
+    if not device.is_card or planning_of(recipe).compares_rows:
         return []
     if not plan.share.whole:
         return [f"{dealt(recipe, plan.fleet.size)} gives each device whole batches"]
@@ -175,10 +231,13 @@ def advice(plan: "Plan", recipe: "Recipe") -> list[str]:
     return []
 
 
-def dealt(recipe: Any, accumulate: int) -> str:
+def dealt(recipe: "Recipe", accumulate: int) -> str:
     """Settings for an update of as many tokens, in this many batches."""
-    tokens = recipe.train.batch_tokens * recipe.train.accumulate // accumulate
-    return f"--set train.accumulate={accumulate} --set train.batch_tokens={tokens}"
+    from regard.planning.task_planning import batch_setting, batch_size
+
+    train = recipe.train
+    size = batch_size(train) * train.accumulate // accumulate
+    return f"--set train.accumulate={accumulate} --set train.{batch_setting(train)}={size}"
 
 
 def in_bytes(number: float) -> str:
@@ -194,13 +253,11 @@ def amount(number: float, unit: str) -> str:
     return f"{number / 1e6:,.0f} M{unit}" if number >= 1e6 else f"{number / 1e3:,.0f} k{unit}"
 
 
-def command_line(
-    recipe: Path, out: Path, plan: "Plan", chosen: "Recipe", settings: tuple[str, ...]
-) -> str:
+def command_line(planned: Wanted, plan: "Plan", settings: tuple[str, ...]) -> str:
     """What to type; with several machines, on each of them."""
-    words = ["train", str(recipe), "--out", str(out)]
-    extra = [] if plan.parallel == chosen.train.parallel else [f"train.parallel={plan.parallel}"]
-    if plan.precision == "float32" and chosen.train.precision == "bfloat16":
+    words, train = ["train", *planned.words], planned.recipe.train
+    extra = [] if plan.parallel == train.parallel else [f"train.parallel={plan.parallel}"]
+    if plan.precision == "float32" and train.precision == "bfloat16":
         extra.append("train.precision=float32")
     for setting in (*settings, *extra):
         words += ["--set", setting]

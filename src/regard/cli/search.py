@@ -9,6 +9,7 @@ from cyclopts.validators import Number
 
 from regard.cli.options import AsJson, Device
 from regard.errors import UsageError
+from regard.machine import memory
 
 
 def search(
@@ -61,6 +62,7 @@ def search(
     from regard.data.image_files import find_images
 
     listed = find_images(images)
+    memory.keep_big_buffers()
     matcher = opened.load(device)
     query = matcher.query(text, like)
     found = matcher.indexed(listed, images, index, SCREEN)

@@ -1,4 +1,4 @@
-"""regard serve: a translation server over trained runs."""
+"""regard serve: a server over trained runs."""
 
 import os
 from dataclasses import dataclass
@@ -27,7 +27,11 @@ class LimitFlags:
     max_texts
         Texts of a request.
     max_alternatives
-        Alternatives for a text.
+        Alternatives for a text, or for the caption of an image.
+    max_images
+        Images of a request.
+    max_values
+        Values of the series of a request, and of their forecasts.
     max_body_bytes
         Bytes of a request.
     texts_per_minute
@@ -41,10 +45,44 @@ class LimitFlags:
     max_characters: Count = 20_000
     max_texts: Count = 256
     max_alternatives: Annotated[int, Parameter(validator=Number(gte=0))] = 10
+    max_images: Count = 16
+    max_values: Count = 200_000
     max_body_bytes: Count = 4 << 20
     texts_per_minute: Count = 6000
     queue: Count = 4096
     timeout_seconds: Annotated[float, Parameter(validator=Number(gt=0))] = 60.0
+
+
+@dataclass
+class PlaceFlags:
+    """Where the server is reached, and by whom.
+
+    Parameters
+    ----------
+    unix_socket
+        Listen at a socket of this name instead of a port; its owner and group may connect.
+    root_path
+        The path of another site under which a proxy serves this one, like /translate.
+    allowed_hosts
+        A name under which the server answers, beside this machine's own; * is any. Repeat it.
+    cors_origins
+        Another site whose pages may ask the server, like https://example.org; * is any. Repeat it.
+    trusted_proxy
+        The address of a proxy whose X-Forwarded-For is trusted, or unix for all who may connect to
+        the socket. Repeat it for more proxies.
+    metrics_port
+        Serve /metrics at a port of its own, without keys, and no longer at the other.
+    metrics_host
+        The address of that port.
+    """
+
+    unix_socket: Path | None = None
+    root_path: str = ""
+    allowed_hosts: tuple[str, ...] = ()
+    cors_origins: tuple[str, ...] = ()
+    trusted_proxy: tuple[str, ...] = ()
+    metrics_port: Port | None = None
+    metrics_host: str = "127.0.0.1"
 
 
 def serve(
@@ -55,7 +93,7 @@ def serve(
     port: Port = 5000,
     api_keys: Path | None = None,
     suggestions: Path | None = None,
-    trusted_proxy: tuple[str, ...] = (),
+    usage: Path | None = None,
     device: Device = "cpu",
     engine: Engine = "auto",
     int8: Int8 = False,
@@ -66,17 +104,20 @@ def serve(
     ] = None,
     batch: Count = 64,
     quiet: bool = False,
+    place: Annotated[PlaceFlags | None, Parameter(name="*")] = None,
     limits: Annotated[LimitFlags | None, Parameter(name="*")] = None,
 ) -> None:
     """Answer requests over HTTP, as LibreTranslate, DeepL and OpenAI do.
 
-    Translators answer translation requests; other runs complete texts or turn them into vectors.
-    Ctrl-C stops the server.
+    Translators answer translation requests; other runs complete texts, turn texts and images into
+    vectors, label or describe images, compare them with texts, or forecast series. Ctrl-C stops the
+    server.
 
     Parameters
     ----------
     runs
-        Run folders, one for each language pair; en:de=FOLDER if a run does not name its languages.
+        Run folders; en:de=FOLDER if the run of a translator does not name its languages. Other runs
+        are served under the names of their folders.
     host
         The address to listen at; 0.0.0.0 is every address of this machine.
     port
@@ -85,8 +126,8 @@ def serve(
         A file with one key per line and a name after it; without it, everyone is answered.
     suggestions
         Keep suggested translations in this folder; without it, suggestions are refused.
-    trusted_proxy
-        The address of a proxy whose X-Forwarded-For is trusted. Repeat it for more proxies.
+    usage
+        Count what each key has used of its quota in this file.
     workers
         Threads that translate side by side.
     batch
@@ -104,17 +145,24 @@ def serve(
     for run in runs:
         check_served(open_run(Path(folder_of(run))))
     from regard.serve.http.limits import Limits
-    from regard.serve.server import Settings
     from regard.serve.server import serve as run_server
+    from regard.serve.settings import Settings
 
-    given = limits or LimitFlags()
+    given, where = limits or LimitFlags(), place or PlaceFlags()
     settings = Settings(
         runs=runs,
         host=host,
         port=port,
         api_keys=api_keys,
         suggestions=suggestions,
-        trusted_proxies=trusted_proxy,
+        usage=usage,
+        unix_socket=where.unix_socket,
+        metrics_port=where.metrics_port,
+        metrics_host=where.metrics_host,
+        trusted_proxies=where.trusted_proxy,
+        allowed_hosts=where.allowed_hosts,
+        cors_origins=where.cors_origins,
+        root_path=root_path_of(where.root_path),
         device=device,
         engine=engine,
         int8=int8,
@@ -125,6 +173,8 @@ def serve(
             characters=given.max_characters,
             texts=given.max_texts,
             alternatives=given.max_alternatives,
+            images=given.max_images,
+            values=given.max_values,
             body_bytes=given.max_body_bytes,
             texts_per_minute=given.texts_per_minute,
             queued_sentences=given.queue,
@@ -132,6 +182,12 @@ def serve(
         ),
     )
     run_server(settings, say)
+
+
+def root_path_of(given: str) -> str:
+    """The path with a slash before it, and none after it."""
+    path = given.strip("/")
+    return f"/{path}" if path else ""
 
 
 def check_served(run: "Run") -> None:

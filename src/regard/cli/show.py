@@ -84,13 +84,19 @@ def show_facts(title: str, facts: dict[str, Any], settings: list[str], as_json: 
 def gather(recipe: "Recipe", run: "Run | None") -> dict[str, Any]:
     from regard import tasks
     from regard.configs.parameters import num_parameters
+    from regard.files import read_metadata
+    from regard.made_with import check
     from regard.training.card import summary
+    from regard.training.log import remarks
 
+    if run and run.model_path.exists():
+        check(run, read_metadata(run.model_path))
     described = tasks.get(recipe.task).describe(recipe, run)
     sizes = described.sizes
     info = run.info() if run else {}
     checkpoints = run.checkpoints() if run else []
     return {
+        "damaged": (run and remarks(run.folder / "log.jsonl")) or None,
         "task": recipe.task,
         **described.facts,
         "model": summary(recipe),
@@ -99,10 +105,13 @@ def gather(recipe: "Recipe", run: "Run | None") -> dict[str, Any]:
         or (f"{info['step']:,}" if "step" in info else f"up to {recipe.train.steps:,}"),
         "checkpoints": [int(path.stem.partition("-")[2]) for path in checkpoints],
         "training": f"{info['seconds'] / 60:.1f} min on {info['machine']}"
-        if "seconds" in info
+        if {"seconds", "machine"} <= info.keys()
         else None,
         "validation": info.get("validation"),
-        "made by": f"regard {info['regard']}, torch {info['torch']}" if info else None,
+        "verdict": tasks.get(recipe.task).verdict(info.get("validation") or {}) or None,
+        "made by": f"regard {info['regard']}, torch {info['torch']}"
+        if {"regard", "torch"} <= info.keys()
+        else None,
         "recipe": recipe.model_dump(mode="json", exclude_none=True),
     }
 
@@ -129,7 +138,8 @@ def show_settings(name: str, as_json: bool) -> None:
 
 def line(value: Any) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{name} {each:.2f}" for name, each in value.items() if each is not None)
+        numbers = {name: each for name, each in value.items() if isinstance(each, int | float)}
+        return ", ".join(f"{name} {each:.2f}" for name, each in numbers.items())
     if isinstance(value, (list, tuple)):
         return ", ".join(f"{each:,}" if isinstance(each, int) else str(each) for each in value)
     return f"{value:,}" if isinstance(value, int) else str(value)

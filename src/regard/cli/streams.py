@@ -1,11 +1,14 @@
 """Standard input, output and errors, whatever the program was started with."""
 
+import errno
 import io
 import os
 import sys
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
+
+from regard.errors import visible
 
 
 def prepare_streams() -> None:
@@ -15,7 +18,7 @@ def prepare_streams() -> None:
     if sys.stdin is None:
         sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115
     if sys.stdout is None:
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+        sys.stdout = ClosedOutput()
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
@@ -25,9 +28,27 @@ def prepare_streams() -> None:
             stream.reconfigure(encoding=encoding, errors="backslashreplace")
 
 
+class ClosedOutput(io.TextIOBase):
+    """Standard output that was closed before the program started. What has results to write fails,
+    and what has none does not.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        os.open(os.devnull, os.O_WRONLY)  # so that no file of ours takes its number
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str, /) -> int:
+        if text:
+            raise OSError(errno.EBADF, "it is closed")
+        return 0
+
+
 def shorten_warnings() -> None:
     """A warning is one sentence, without the line of code that it comes from."""
-    warnings.formatwarning = lambda message, *where: f"regard: warning: {message}\n"
+    warnings.formatwarning = lambda message, *where: f"regard: warning: {visible(str(message))}\n"
 
 
 def is_more_than_ascii(encoding: str) -> bool:

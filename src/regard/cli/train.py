@@ -1,7 +1,7 @@
 """regard train: from data, or from a recipe, to a run folder."""
 
 from collections.abc import Mapping
-from dataclasses import field, make_dataclass
+from dataclasses import field, make_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -28,7 +28,11 @@ def flags_of_tasks() -> Any:
         tuple[str, str] | None,
         Parameter(help="With --pairs: two language codes, where the file names do not show them."),
     ]
-    every = [*files, ("languages", languages, field(default=None))]
+    texts = [
+        (name, Annotated[str | None, Parameter(help=text)], field(default=None))
+        for name, text in tasks.data_flags().items()
+    ]
+    every = [*files, ("languages", languages, field(default=None)), *texts]
     # Without a module of its own, cyclopts takes the class for one of Python's and shows no flags.
     return make_dataclass("GivenData", every, namespace={"__module__": __name__})
 
@@ -43,6 +47,7 @@ def train(
     data: Annotated[GivenData | None, Parameter(name="*")] = None,  # type: ignore[valid-type]
     task: str | None = None,
     from_run: Annotated[Path | None, Parameter(name="--from")] = None,
+    embeddings: Path | None = None,
     out: Path | None = None,
     preset: Annotated[
         Literal["standard", "fast"] | None, EXPLAINED, Parameter(show_default="standard")
@@ -53,7 +58,7 @@ def train(
 ) -> None:
     """Train a model from your data or from a recipe, or resume a run.
 
-    Two ways to start: `regard train --pairs train.en train.de` (or --text, --labelled, --tagged)
+    Two ways to start: `regard train --pairs train.en train.de` (or --text, --labelled, --series …)
     chooses sizes for your data; `regard train RECIPE` takes every setting from a recipe. Ctrl-C
     saves and stops, and the same command resumes.
 
@@ -62,9 +67,12 @@ def train(
     recipe
         A recipe file (TOML), or the name of a recipe that `regard recipes` lists.
     task
-        With --text: masked-language-model trains a masked language model instead.
+        With --text: masked-language-model or word-vectors trains these instead.
     from_run
         A finished run to start from, such as a masked language model for a classifier.
+    embeddings
+        Vectors of words to start from: a run folder, or a file of Word2Vec or GloVe. Words are then
+        the tokens, and the model is as wide as the vectors.
     out
         The run folder. By default it is in runs/, named after the recipe, languages or task.
     preset
@@ -79,12 +87,14 @@ def train(
     from regard.cli.check import check_first
     from regard.cli.display import say
     from regard.run import Run
-    from regard.start import DataOptions
+    from regard.start import DataOptions, starting_from
     from regard.training.checks import checked
     from regard.training.run import training_run
 
     if from_run is not None:
         settings = (*settings, f"train.from_run={from_run}")
+    if embeddings is not None:
+        settings = (*starting_from(embeddings), *settings)
     if processes is not None:
         settings = (*settings, f"train.processes={processes}")
     given: Any = data
@@ -99,7 +109,9 @@ def train(
     show_training(training_run(start.recipe, start.out), start.out)
 
 
-def choose(path: Path | None, given: Mapping[str, Any], options: "DataOptions") -> "Start":
+def choose(
+    path: Path | None, given: Mapping[str, Any], options: "DataOptions", command: str = "train"
+) -> "Start":
     """The recipe and the folder that the command line asks for."""
     from regard.cli.display import SCREEN
     from regard.errors import UsageError
@@ -112,16 +124,24 @@ def choose(path: Path | None, given: Mapping[str, Any], options: "DataOptions") 
         known = [f"--{each}" for each in tasks.flags()]
         raise UsageError(
             f"give either a recipe file or {', '.join(known[:-1])} or {known[-1]}; "
-            "see `regard train --help`"
+            f"see `regard {command} --help`"
         )
     if path is None:
         flag, others = split_flags(flags)
         companions = {each: given[each] for each in others}
         data = DataFlags(given[flag], valid, languages, companions=companions)
+        options = replace(options, data_flags=given_flags(given))
         return from_data(flag, data, options, SCREEN)
+    for name in given_flags(given):
+        raise UsageError(f"--{name}: with a recipe, use --set data.{name}=…")
     if valid or languages or options.task or options.preset:
         raise UsageError(
             "--valid, --languages, --task and --preset belong to data on the command line; "
             "with a recipe, use --set data.valid=…"
         )
     return from_recipe(path, options.out, options.settings)
+
+
+def given_flags(given: Mapping[str, Any]) -> dict[str, str]:
+    """The flags that stand for settings of [data] and were given."""
+    return {name: given[name] for name in tasks.data_flags() if given.get(name) is not None}

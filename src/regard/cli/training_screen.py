@@ -224,6 +224,7 @@ class TrainingScreen:
 
     def finished(self, end: "Finished") -> None:
         self.close()
+        from regard import tasks
         from regard.run import commands_for
 
         why = "stopped getting better" if end.early else "done"
@@ -232,6 +233,8 @@ class TrainingScreen:
             + (f"; the last {end.averaged} checkpoints are averaged" if end.averaged else "")
             + f". The run is in {end.folder}."
         )
+        if sentence := tasks.get(self.recipe.task).verdict(end.validation.scores):
+            self.line(sentence, "yellow")
         self.line(f"Try: {commands_for(self.recipe, end.folder)[0]}")
 
     def close(self) -> None:

@@ -4,8 +4,14 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from regard.configs.recurrent import RecurrentCells
+from regard.configs.recurrent import GATES, KEPT, RecurrentCells
+from regard.configs.transformer import feed_forward_weights, inner_numbers
+from regard.configs.work import Work, loss_flops
 from regard.layers.choices import Activation
+
+# Numbers that autograd keeps for each token and each unit of the width: the first layer is computed
+# step by step, since it looks at the image before each; with all that is not a layer.
+FIRST = {"rnn": 6, "gru": 12, "lstm": 12}
 
 
 class RecurrentCaptionerConfig(RecurrentCells):
@@ -40,6 +46,29 @@ class RecurrentCaptionerConfig(RecurrentCells):
         layers = f"{self.num_layers} layer" + "s" * (self.num_layers > 1)
         looking = "no attention" if self.attention == "none" else "additive attention"
         return f"recurrent, {self.cell_name}, {layers}, d_model {self.d_model}, {looking}"
+
+    @property
+    def state_parts(self) -> int:
+        """How many vectors all layers begin with."""
+        return self.num_layers * (2 if self.cell == "lstm" else 1)
+
+    def training_flops(self, outputs: int, work: Work) -> float:
+        d = self.d_model
+        square = d * d * GATES[self.cell]
+        images = work.source_tokens / work.source_length
+        target: float = (2 * self.num_layers + 1) * square + 3 * d * d
+        source = 0
+        if self.attention == "additive":
+            source, target = d * d, target + d * d + 2 * d * work.source_length
+        starts = images * self.state_parts * d * d
+        layers = 6.0 * (source * work.source_tokens + starts + target * work.target_tokens)
+        return layers + loss_flops(d, outputs, work.target_tokens)
+
+    def activation_bytes(self, work: Work, mixed: bool = False) -> float:
+        """A rule of thumb. Additive attention keeps a state for each cell at every step."""
+        target = FIRST[self.cell] + (self.num_layers - 1) * KEPT[self.cell][0]
+        target += (work.source_length + 2) * (self.attention == "additive")
+        return 4 * self.d_model * (target * work.target_tokens + work.source_tokens)
 
 
 class TransformerCaptionerConfig(BaseModel):
@@ -87,3 +116,22 @@ class TransformerCaptionerConfig(BaseModel):
             f"transformer, {self.num_layers} layers, d_model {self.d_model}, d_ff {self.d_ff}, "
             f"{self.num_heads} heads, {self.activation}"
         )
+
+    def training_flops(self, outputs: int, work: Work) -> float:
+        d = self.d_model
+        inner = feed_forward_weights(d, self.d_ff, self.activation)
+        block = 6 * d * d + inner + 2 * d * (work.source_length + work.target_length)
+        source = 2 * d * d * work.source_tokens
+        layers = 6.0 * self.num_layers * (source + block * work.target_tokens)
+        return layers + loss_flops(d, outputs, work.target_tokens)
+
+    def activation_bytes(self, work: Work, mixed: bool = False) -> float:
+        """The same as a Transformer's decoder keeps."""
+        d, kept = self.d_model, 2 if mixed else 4
+        norm = 4 * d + d * (self.dropout > 0)
+        inner = kept * self.d_ff * inner_numbers(self.activation)
+        block = kept * 9 * d + inner + 3 * norm
+        ends = kept * d + norm + 4 * d
+        source = self.num_layers * kept * 2 * d
+        target = self.num_layers * block + ends
+        return source * work.source_tokens + target * work.target_tokens

@@ -6,6 +6,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from regard.configs.work import Work
+
 
 class SharedSpaceConfig(BaseModel):
     """Settings of the vectors of images and texts, and of how sharply they are compared."""
@@ -23,6 +25,12 @@ class SharedSpaceConfig(BaseModel):
         ge=0.01,
         le=10,
         description="How sharply similarities are compared at first; training changes it.",
+    )
+    largest_scale: float = Field(
+        default=100.0,
+        gt=0,
+        le=1e6,
+        description="Most that similarities are multiplied by before they are compared.",
     )
 
 
@@ -43,3 +51,10 @@ class BagConfig(BaseModel):
 
     def summary(self) -> str:
         return f"bag of words, d_model {self.d_model}"
+
+    def training_flops(self, outputs: int, work: Work) -> float:
+        """Vectors are only looked up and added."""
+        return 0.0
+
+    def activation_bytes(self, work: Work, mixed: bool = False) -> float:
+        return (4 * self.d_model + self.d_model * (self.dropout > 0)) * work.source_tokens

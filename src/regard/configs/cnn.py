@@ -4,6 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from regard.configs.image import ImageShape, Layer
+
 Width = Annotated[int, Field(ge=1, le=16384)]
 
 
@@ -41,3 +43,20 @@ class CnnConfig(BaseModel):
 
     def summary(self) -> str:
         return f"cnn, {self.sizes}"
+
+    def layers(self, shape: ImageShape) -> list[Layer]:
+        """All convolutions, the first of which is not learned but for its bias."""
+        height, width, before = shape.height - 1, shape.width - 1, 8 * shape.channels
+        places, read = height * width, shape.height * shape.width
+        found = [
+            Layer(shape.channels, before, 4, read, places, bias=True, keeps_input=True),
+        ]
+        usual = {"norm": True, "keeps_input": True}
+        for after in self.widths:
+            height, width = height // 2, width // 2
+            half = height * width
+            found.append(Layer(before, after, 9, places, places, pooled=half, **usual))
+            places, before = half, after
+            residual = Layer(after, after, 9, places, places, **usual)
+            found += [residual] * (2 * self.residual_blocks)
+        return found

@@ -1,8 +1,11 @@
 """Settings of a multilayer perceptron over the pixels of an image."""
 
+from itertools import pairwise
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from regard.configs.image import ImageShape, Layer
 
 
 class MlpConfig(BaseModel):
@@ -29,3 +32,7 @@ class MlpConfig(BaseModel):
 
     def summary(self) -> str:
         return f"mlp, {self.sizes}"
+
+    def layers(self, shape: ImageShape) -> list[Layer]:
+        widths = [shape.height * shape.width * shape.channels, *[self.d_model] * self.num_layers]
+        return [Layer(before, after, 1, 1, 1, bias=True) for before, after in pairwise(widths)]

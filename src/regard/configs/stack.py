@@ -2,6 +2,7 @@
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from regard.configs.transformer import feed_forward_weights, inner_numbers
 from regard.configs.work import Work, loss_flops
 from regard.layers.choices import Activation
 
@@ -53,7 +54,7 @@ class OneStack(BaseModel):
     def stack_flops(self, outputs: int, work: Work, tokens: float, length: float) -> float:
         """Flops where `tokens` pass through the stack, each attending to `length` others."""
         d = self.d_model
-        feed_forward = (3 if self.activation == "swiglu" else 2) * d * self.d_ff
+        feed_forward = feed_forward_weights(d, self.d_ff, self.activation)
         weights = self.num_layers * (4 * d * d + feed_forward + 2 * d * length)
         return 6.0 * (weights * tokens) + loss_flops(d, outputs, work.target_tokens)
 
@@ -62,6 +63,6 @@ class OneStack(BaseModel):
         d, kept = self.d_model, 2 if mixed else 4
         norm = 4 * d + d * (self.dropout > 0)
         attention = kept * d * (8 if rotary else 5) + norm
-        inner = kept * self.d_ff * {"relu": 1, "swiglu": 4}.get(self.activation, 2)
+        inner = kept * self.d_ff * inner_numbers(self.activation)
         ends = kept * d + norm + 4 * d
         return tokens * (self.num_layers * (attention + kept * d + inner + norm) + ends)

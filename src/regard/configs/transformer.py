@@ -8,6 +8,15 @@ from regard.configs.work import Work, loss_flops
 from regard.layers.choices import Activation, Norm, Normalisation
 
 
+def feed_forward_weights(d_model: int, d_ff: int, activation: Activation) -> int:
+    return (3 if activation == "swiglu" else 2) * d_model * d_ff
+
+
+def inner_numbers(activation: Activation) -> int:
+    """How many numbers a feed-forward layer keeps for each one of its inner width."""
+    return {"relu": 1, "swiglu": 4}.get(activation, 2)
+
+
 class TransformerConfig(BaseModel):
     """An encoder and a decoder with attention (Vaswani et al. 2017)."""
 
@@ -122,7 +131,7 @@ class TransformerConfig(BaseModel):
         attention compares it with. The decoder's keys and values of the source count as source.
         """
         d = self.d_model
-        feed_forward = (3 if self.activation == "swiglu" else 2) * d * self.d_ff
+        feed_forward = feed_forward_weights(d, self.d_ff, self.activation)
         encoder = 4 * d * d + feed_forward + 2 * d * source_length
         decoder = 6 * d * d + feed_forward + 2 * d * (source_length + target_length)
         source = self.encoder_layers * encoder + self.decoder_layers * 2 * d * d
@@ -138,7 +147,7 @@ class TransformerConfig(BaseModel):
         norm = normed + d * (self.dropout > 0)
         attention = kept * d * (8 if self.positions == "rotary" else 5) + norm
         cross = kept * d * 3 + norm
-        inner = kept * f * {"relu": 1, "swiglu": 4}.get(self.activation, 2)
+        inner = kept * f * inner_numbers(self.activation)
         if self.feed_forward_dropout:
             # Only relu keeps its output, so that dropout's result is one more.
             inner += f + kept * f * (self.activation == "relu")

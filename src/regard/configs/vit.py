@@ -1,10 +1,14 @@
 """Settings of a Vision Transformer (Dosovitskiy et al. 2021)."""
 
+from itertools import pairwise
 from typing import Literal
 
 from pydantic import Field, model_validator
 
+from regard.configs.image import ImageShape, Layer
 from regard.configs.stack import OneStack
+from regard.configs.transformer import feed_forward_weights
+from regard.configs.work import Work
 
 
 class VitConfig(OneStack):
@@ -38,6 +42,9 @@ class VitConfig(OneStack):
     pooling: Literal["mean", "token"] = Field(
         default="mean", description="The whole image: the mean of its patches, or a class token."
     )
+    embedding_norm: bool = Field(
+        default=False, description="Whether vectors are normalised before the first block, too."
+    )
 
     @model_validator(mode="after")
     def fits_together(self) -> "VitConfig":
@@ -60,3 +67,48 @@ class VitConfig(OneStack):
 
     def summary(self) -> str:
         return f"vit, {self.sizes}, patches of {self.patch_size} pixels, {self.stem} stem"
+
+    def cells(self, shape: ImageShape) -> int:
+        return shape.height // self.patch_size * (shape.width // self.patch_size)
+
+    def tokens(self, shape: ImageShape) -> int:
+        """Patches, and the class token if there is one."""
+        return self.cells(shape) + (self.pooling == "token")
+
+    def blocks(self, tokens: int, mixed: bool, grid: bool) -> tuple[float, float]:
+        """Flops of the blocks for one image, and bytes that they keep. Where nobody reads the grid
+        and a class token stands for the image, the last block computes only that.
+        """
+        if grid or self.pooling == "mean" or self.positions == "rotary":
+            rotary = self.positions == "rotary"
+            flops = self.stack_flops(0, Work(0, 0), tokens, tokens)
+            return flops, self.stack_bytes(tokens, mixed, rotary)
+        d = self.d_model
+        others = self.model_copy(update={"num_layers": self.num_layers - 1})
+        last = 4 * d * d + feed_forward_weights(d, self.d_ff, self.activation)
+        last += 2 * self.num_heads * d * tokens
+        flops = others.stack_flops(0, Work(0, 0), tokens, tokens) + 6.0 * last
+        # The last norm keeps next to nothing; the norm before it keeps what it reads and makes.
+        return flops, others.stack_bytes(tokens, mixed) - tokens * d * (2 if mixed else 4)
+
+    def stem_widths(self, channels: int) -> list[int]:
+        """Channels before and after the convolutions of the stem, each twice as wide as the one
+        before it, the last as wide as a patch's vector.
+        """
+        halvings = self.patch_size.bit_length() - 1
+        widths = [max(1, self.d_model >> later) for later in reversed(range(halvings))]
+        return [channels, *widths]
+
+    def layers(self, shape: ImageShape) -> list[Layer]:
+        """The layers before the blocks."""
+        height, width = shape.height, shape.width
+        if self.stem == "patch":
+            area = self.patch_size**2
+            read, written = height * width, self.cells(shape)
+            return [Layer(shape.channels, self.d_model, area, read, written, bias=True)]
+        found = []
+        for before, after in pairwise(self.stem_widths(shape.channels)):
+            places = height * width
+            height, width = height // 2, width // 2
+            found.append(Layer(before, after, 9, places, places, pooled=height * width))
+        return found

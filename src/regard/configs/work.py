@@ -24,6 +24,10 @@ class HasWork(Protocol):
     """Settings of a model that has formulas for its work."""
 
     @property
+    def d_model(self) -> int:
+        """The width of its layers."""
+
+    @property
     def depth(self) -> int:
         """The number of layers."""
 
@@ -37,6 +41,23 @@ class HasWork(Protocol):
         """Bytes that the forward pass keeps for the backward pass, padding included. Mixed
         precision halves what products and attention keep.
         """
+
+
+class Part(NamedTuple):
+    """What a part of a model costs for a batch."""
+
+    width: int  # of its layers: narrow ones are slower
+    depth: float  # how many layers it has
+    flops: float  # forward and backward, but for the projection on a vocabulary or on labels
+    loss_flops: float  # of that projection
+    kept_bytes: float  # what the forward pass keeps for the backward pass
+
+
+def part_of(config: HasWork, outputs: int, work: Work, mixed: bool) -> Part:
+    """A model, or a part of one, that has formulas of its own."""
+    loss = loss_flops(config.d_model, outputs, work.target_tokens)
+    flops = config.training_flops(outputs, work) - loss
+    return Part(config.d_model, config.depth, flops, loss, config.activation_bytes(work, mixed))
 
 
 def loss_flops(d_model: int, outputs: int, target_tokens: float) -> float:

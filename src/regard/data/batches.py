@@ -119,12 +119,13 @@ def cut(order: Indices, source: Lengths, target: Lengths, batch_tokens: int) -> 
 @dataclass
 class EqualBatches:
     """Batches of examples that are all of one size, such as pictures or rows of a table. An example
-    counts as one token, read and predicted.
+    counts as one token, read and predicted. `length` is the mean of the texts in them, if any.
     """
 
     examples: int
     batch_size: int
     seed: int
+    length: float = 1.0
 
     def epoch(self, epoch: int) -> list[Indices]:
         random = np.random.Generator(np.random.Philox(key=[self.seed, epoch]))
@@ -150,4 +151,5 @@ class EqualBatches:
         return len(rows)
 
     def amounts(self) -> Amounts:
-        return Amounts(self.examples, self.examples, 1, 1)
+        tokens = self.examples * self.length
+        return Amounts(tokens, tokens, self.length, self.length)

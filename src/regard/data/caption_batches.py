@@ -24,7 +24,7 @@ class Images(Protocol):
         """Images as they are."""
 
     def drawn(self, rows: Indices) -> Tensor:
-        """Images for training, changed at random."""
+        """Images of a batch, changed at random where they are to be trained on."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,6 @@ class CaptionedImages:
     images: Images
     owners: Indices  # the image of each caption
     ids: Sequence[Sequence[int]]  # of each caption, END included
-    training: bool  # whether images are changed at random
     start: int = START
 
     def __len__(self) -> int:
@@ -81,8 +80,6 @@ class CaptionedImages:
         return np.array([len(each) for each in self.ids], np.int32)
 
     def batch(self, rows: Indices) -> CaptionBatch:
-        owners = self.owners[rows]
-        images = self.images.drawn(owners) if self.training else self.images.plain(owners)
         labels, mask = batch_sources([self.ids[row] for row in rows])
         target = torch.cat((torch.full_like(labels[:, :1], self.start), labels[:, :-1]), dim=1)
-        return CaptionBatch(images, target, labels, mask)
+        return CaptionBatch(self.images.drawn(self.owners[rows]), target, labels, mask)

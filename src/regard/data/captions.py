@@ -50,6 +50,23 @@ class Caption:
 
 
 @dataclass(frozen=True)
+class LeftOut:
+    """What a table and a folder do not agree on."""
+
+    missing: Sequence[str] = ()  # names of images that are not there
+    empty: Sequence[str] = ()  # places of captions without a word
+    without: Sequence[str] = ()  # images without a caption
+
+    def remarks(self) -> Iterator[str]:
+        if self.missing:
+            yield f"captions of {several(self.missing, 'image')} that are not there"
+        if self.empty:
+            yield f"{several(self.empty, 'empty caption')}: left out"
+        if self.without:
+            yield f"{several(self.without, 'image')} without a caption: left out"
+
+
+@dataclass(frozen=True)
 class CaptionList:
     """Captions in the order of their images; `splits` has one for each image, or is empty."""
 
@@ -57,6 +74,8 @@ class CaptionList:
     images: ImageList = field(repr=False)
     splits: list[str] = field(repr=False)
     remarks: list[str]
+    as_read: Sequence[Caption] = field(default=(), repr=False)  # in the order of the rows
+    left_out: LeftOut = LeftOut()
 
     def __len__(self) -> int:
         return len(self.captions)
@@ -79,7 +98,8 @@ def read_captions(paths: Sequence[Path], images: ImageList, caption: str | int =
     splits, told = [""] * len(images), [""] * len(images)
     missing: dict[str, None] = {}
     empty: list[str] = []
-    for row in _rows(paths, images, names, Wanted("caption", CAPTION_NAMES, caption)):
+    wanted = Wanted("caption", CAPTION_NAMES, caption)
+    for row in _rows(paths, images, names, wanted):
         if row.image is None:
             missing[row.name] = None
             continue
@@ -96,15 +116,16 @@ def read_captions(paths: Sequence[Path], images: ImageList, caption: str | int =
                 empty.append(row.place)
     where = paths[0] if paths else Path(images.names[0])
     check_found(where, images, len(captions), [*missing] or empty)
-    captions.sort(key=lambda each: each.image)
-    remarks = []
-    if missing:
-        remarks.append(f"captions of {several([*missing], 'image')} that are not there")
-    if empty:
-        remarks.append(f"{several(empty, 'empty caption')}: left out")
-    if without := [name for name, place in zip(images.names, told, strict=True) if not place]:
-        remarks.append(f"{several(without, 'image')} without a caption: left out")
-    return CaptionList(captions, images, splits if any(splits) else images.splits, remarks)
+    without = [name for name, place in zip(images.names, told, strict=True) if not place]
+    left_out = LeftOut([*missing], empty, without)
+    return CaptionList(
+        sorted(captions, key=lambda each: each.image),
+        images,
+        splits if any(splits) else images.splits,
+        [*wanted.remarks, *left_out.remarks()],
+        captions,
+        left_out,
+    )
 
 
 def _rows(

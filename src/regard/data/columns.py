@@ -73,6 +73,8 @@ def one_column(sample: Sample, wanted: str) -> DataError:
         return DataError(
             f"{place_of(sample)}: no tab, so only one column; write {wanted} on each line"
         )
+    if not sample.delimiter:
+        return DataError(f"{place_of(sample)}: the sheet has only one column; write two")
     return DataError(
         f"{place_of(sample)}: only one column; write two, with a comma, semicolon or tab between"
     )

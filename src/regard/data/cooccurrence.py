@@ -30,13 +30,15 @@ class CooccurrenceVectors(NamedTuple):
 
 
 def cooccurrence_vectors(
-    stream: Stream, vocabulary: int, width: int, window: int
+    stream: Stream, vocabulary: int, width: int, window: int, most_columns: int = 0
 ) -> CooccurrenceVectors:
-    """A vector for every piece, from its neighbours up to `window` tokens away."""
+    """A vector for every piece, from its neighbours up to `window` tokens away. With a vocabulary
+    that is large, fewer columns save memory.
+    """
     occurrences = torch.zeros(vocabulary, dtype=torch.int64)
     for part in slices_of(stream):
         occurrences += part.bincount(minlength=vocabulary)
-    columns = occurrences.argsort(descending=True, stable=True)[:COLUMNS]
+    columns = occurrences.argsort(descending=True, stable=True)[: most_columns or COLUMNS]
     place = torch.full((vocabulary,), -1).index_put((columns,), torch.arange(len(columns)))
     table = torch.zeros(vocabulary * len(columns))
     for part in slices_of(stream):

@@ -10,15 +10,25 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain, islice, starmap
 from pathlib import Path
 from typing import Any
 
+from regard.data import moses, tmx
 from regard.data.columns import LABEL_NAMES, TEXT_NAMES
 from regard.data.lines import check_file, decoded, kind_of, raw_lines
 from regard.data.objects import OBJECTS, objects
 from regard.data.pair_columns import language_of, languages_of_keys, named_sides, pair_layout
-from regard.data.pair_files import Languages, check_groups, codes_of, grouped
+from regard.data.pair_files import (
+    ARCHIVES,
+    MEMORIES,
+    PAIR_KINDS,
+    Languages,
+    check_groups,
+    codes_of,
+    grouped,
+)
+from regard.data.spreadsheets import SPREADSHEETS, sheet_names
 from regard.data.tables import TABLES, TableLayout, rows_of
 from regard.errors import DataError
 from regard.text.languages import NAMES, base_code
@@ -52,9 +62,14 @@ class Corpus:
         if len(self.paths) == 2:
             source, target = reversed(self.paths) if self.turned else self.paths
             return _aligned(source, target)
-        if kind_of(self.paths[0]) in OBJECTS:
-            return _from_objects(self.paths[0], self)
-        return _from_columns(self.paths[0], self.layout())
+        path, kind = self.paths[0], kind_of(self.paths[0])
+        if kind in OBJECTS:
+            return _from_objects(path, self)
+        if kind in MEMORIES:
+            return starmap(Pair, tmx.two_texts(path, self.languages))
+        if kind in ARCHIVES:
+            return starmap(Pair, moses.two_sides(path, self.languages))
+        return _from_columns(path, self.layout())
 
     def layout(self) -> TableLayout:
         """How its table is read."""
@@ -62,9 +77,13 @@ class Corpus:
 
     def remark(self) -> str:
         """A sentence on how it is read, where that had to be found out; else ""."""
-        if kind_of(self.paths[0]) in TABLES:
-            return self.layout().remark(self.paths[0])
-        if not self.turned:
+        path, kind = self.paths[0], kind_of(self.paths[0])
+        if kind in SPREADSHEETS and len(names := sheet_names(path)) > 1:
+            said = self.layout().remark(path) or f"{path}:"
+            return f'{said}; sheet "{names[0]}", the first of {len(names)}'.replace(":;", ":")
+        if kind in TABLES:
+            return self.layout().remark(path)
+        if not self.turned or kind in (*MEMORIES, *ARCHIVES):
             return ""
         files, direction = " and ".join(map(str, self.paths)), " → ".join(self.languages or ())
         return f"{files}: turned round, as their names show, so that they are {direction}"
@@ -74,8 +93,8 @@ def read_pairs(
     paths: Sequence[Path], languages: Languages | None = None, columns: Columns = ()
 ) -> Iterator[Pair]:
     """Pairs from corpora one after another: each is two files of plain text, or one .tsv, .csv,
-    .jsonl or .json; each file may be a .gz or .bz2. `languages` are the columns or keys to look
-    for, `columns` those that a person has chosen.
+    .xlsx, .tmx, .jsonl, .json or .zip; text may be packed as .gz or .bz2. `languages` are the
+    columns or keys to look for, `columns` those that a person has chosen.
     """
     found = corpora(paths, languages, columns)
     return chain.from_iterable(each.read() for each in found)
@@ -123,15 +142,21 @@ def _bases(codes: Languages) -> Languages:
 
 
 def languages_in_header(paths: Sequence[Path], columns: Columns = ()) -> Languages | None:
-    """The languages that the first table names in its first line, or the keys of objects."""
+    """The languages that the first table names in its first line, or the keys of objects, or those
+    of a translation memory or of the files in an archive.
+    """
     for path in paths:
+        if kind_of(path) in (*MEMORIES, *ARCHIVES):
+            check_file(path, PAIR_KINDS)
+            memory = kind_of(path) in MEMORIES
+            return tmx.languages_of_units(path) if memory else moses.languages_in_archive(path)
         if kind_of(path) in OBJECTS and not columns:
             check_file(path)
             first = [_unwrapped(entry) for entry, _ in islice(objects(path), FIRST_OBJECTS)]
             if codes := languages_of_keys([entry for entry in first if isinstance(entry, dict)]):
                 return codes
         if kind_of(path) in TABLES:
-            check_file(path)
+            check_file(path, PAIR_KINDS)
             layout = pair_layout(path, None, columns)
             named = [language_of(layout.header[at]) for at in layout.columns if layout.header]
             if len(named) == 2 and all(named):

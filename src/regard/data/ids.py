@@ -30,6 +30,7 @@ from regard.data.on_disk import (
 from regard.data.pair_filter import FilterReport, PairFilter
 from regard.errors import RunError
 from regard.files import replacing_together
+from regard.small_files import parse_json, read_small, refusing
 from regard.text.tokenizer import START, Tokenizer
 
 if TYPE_CHECKING:
@@ -104,8 +105,7 @@ class IdPairs:
     def open(cls, folder: Path, name: str, start: int = START) -> Self:
         header_path = folder / f"{name}.json"
         try:
-            with header_path.open("rb") as file:
-                content = file.read(100_000)
+            content = read_small(header_path, 100_000)
         except OSError as error:
             raise RunError(
                 f"{header_path}: the encoded text cannot be read ({error.strerror});"
@@ -202,10 +202,8 @@ def _append(
 
 
 def _checked_header(content: bytes, path: Path) -> dict[str, Any]:
-    try:
-        facts = json.loads(content)
-    except (ValueError, RecursionError):
-        raise damaged(path, "not valid JSON") from None
+    with refusing(damaged(path, "not valid JSON")):
+        facts = parse_json(content)
     match facts:
         case {
             "format": int(version),

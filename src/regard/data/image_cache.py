@@ -18,6 +18,7 @@ import json
 import os
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -32,10 +33,13 @@ from regard.errors import DataError, RunError
 from regard.files import take_lock, write_file
 from regard.machine.cores import usable_cores
 from regard.reporter import SILENT, Reporter
+from regard.small_files import UNEXPECTED, open_regular, parse_json, read_json, read_small
 
 FORMAT = 1
 BLOCK_BYTES = 16_000_000
 MOST_IN_BLOCK = 1024
+# The most bytes of the list of problems.
+LARGEST_PROBLEMS = 256 << 20
 # Images that a thread takes at a time.
 SHARE = 8
 # Below this, threads take longer to take turns than an image takes to decode.
@@ -103,16 +107,18 @@ def build(
 def open_cache(folder: Path) -> ImageCache:
     """A cache that is complete."""
     try:
-        about = json.loads((folder / "cache.json").read_bytes())
+        about = read_json(folder / "cache.json")
         if about["format"] != FORMAT:
             raise ValueError
         count, shape = about["images"], (about["size"], about["size"], about["channels"])
-        records = np.fromfile(folder / "records", RECORD)
+        with open_regular(folder / "records") as file:
+            records = np.fromfile(file, RECORD)
         problems = [each["problem"] for each in _problems(folder)]
-        pixels = np.memmap(folder / "pixels", np.uint8, mode="r", shape=(count, *shape))
+        with open_regular(folder / "pixels") as file:
+            pixels = np.memmap(file, np.uint8, "r", shape=(count, *shape))
         if len(records) != count or os.path.getsize(folder / "pixels") != pixels.size:
             raise ValueError
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+    except (OSError, *UNEXPECTED):
         raise RunError(
             f"{folder}: no complete cache of images; delete the folder and start again to make it"
         ) from None
@@ -258,19 +264,17 @@ def _json(value: dict[str, Any]) -> bytes:
 
 def _is(path: Path, about: dict[str, Any]) -> bool:
     try:
-        return bool(json.loads(path.read_bytes()) == about)
-    except (OSError, ValueError, RecursionError):
+        return bool(read_json(path) == about)
+    except (OSError, *UNEXPECTED):
         return False
 
 
 def _problems(folder: Path) -> list[dict[str, Any]]:
     """The problems that are written whole."""
     found = []
-    for line in (folder / "problems.jsonl").read_bytes().split(b"\n"):
-        try:
-            found.append(json.loads(line))
-        except ValueError:
-            continue
+    for line in read_small(folder / "problems.jsonl", LARGEST_PROBLEMS).split(b"\n"):
+        with suppress(*UNEXPECTED):
+            found.append(parse_json(line))
     return found
 
 

@@ -25,6 +25,7 @@ from regard.data import image_archives
 from regard.data.image_formats import OTHER_ENDINGS, READ_ENDINGS, kind_of_image
 from regard.data.images import Pixels, content
 from regard.errors import DataError
+from regard.small_files import open_regular
 
 TRAIN, VALID, TEST = SPLITS = ("train", "valid", "test")
 SPLIT_NAMES = {
@@ -246,7 +247,7 @@ def _is_image(path: Path) -> bool:
     if ending and not ending[1:].isdecimal():
         return False
     try:
-        with path.open("rb") as file:
+        with open_regular(path, links=True) as file:
             return kind_of_image(file.read(64)) != ""
     except OSError:
         return False

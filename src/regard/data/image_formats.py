@@ -97,7 +97,7 @@ def conversion_of(data: bytes, kind: str) -> str:
     if kind == "web page":
         return "this is a web page, as a failed download leaves; fetch the image again"
     if kind:
-        article = "an" if kind[0] in "AO" else "a"
+        article = "an" if kind[0] in "AO" or kind == "SVG" else "a"
         return f"this is {article} {kind} file, which is not read; {_ADVICE.get(kind, _CONVERT)}"
     if not any(data[:64]):
         return "the file begins with zeros, as a failed copy leaves; fetch it again, or remove it"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -53,6 +53,7 @@ class Wanted:
     what: str  # "label" or "caption"
     names: Sequence[str]  # of its column
     asked: str | int = ""  # the column that a person has named or numbered
+    remarks: list[str] = field(default_factory=list)  # on columns that had to be chosen
 
 
 def labelled(images: ImageList, table: Path, label: str | int = "") -> ImageList:
@@ -216,7 +217,13 @@ def _value_column(sample: Sample, header: bool, wanted: Wanted, file_at: int) ->
     if len(others) == 1:
         return others[0].number
     if others and wanted.what == "caption":
-        return max(others, key=lambda each: each.length).number
+        longest = max(others, key=lambda each: each.length).number
+        column = f"'{sample.names[longest]}'" if header else longest + 1
+        wanted.remarks.append(
+            f"{sample.path}: captions are read from column {column}, which has the longest texts; "
+            "set data.caption to read another"
+        )
+        return longest
     held = ", ".join(sample.names) if header else f"{sample.width} columns"
     raise DataError(
         f"{sample.path}:1: no column '{wanted.what}' among {held}; give the {wanted.what}s' column "

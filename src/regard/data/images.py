@@ -12,9 +12,7 @@ before it is decoded. Whatever Pillow makes of a damaged file becomes a `DataErr
 from __future__ import annotations
 
 import io
-import os
 import re
-import stat
 import struct
 import threading
 import warnings
@@ -29,22 +27,14 @@ import numpy.typing as npt
 from PIL import Image
 
 from regard.data.image_colours import Refused, in_srgb, of_eight_bits
+from regard.data.image_costs import MOST_BYTES, PixelBudget, check_file, check_image, too_large
 from regard.data.image_formats import FORMATS, conversion_of, kind_of_image
 from regard.errors import DataError
+from regard.small_files import read_small
 
 Pixels = npt.NDArray[np.uint8]
 Fit = Literal["crop", "squeeze", "pad"]
 
-MOST_BYTES = 50_000_000
-# Below the number from which Pillow itself warns.
-MOST_PIXELS = 80_000_000
-# What the pixels may take while they are decoded, in bytes.
-MOST_MEMORY = 200_000_000
-# A progressive JPEG has about ten scans; a thousand can take minutes.
-MOST_SCANS = 100
-# These are decoded by Python, a pixel at a time.
-SLOW_DECODERS = ("ppm", "ppm_plain")
-MOST_SLOW_PIXELS = 2_000_000
 # Between the smaller image and white or black: what a network sees as nothing.
 GREY: dict[str, int | tuple[int, ...]] = {
     "L": 128,
@@ -85,14 +75,27 @@ def decode(data: bytes, place: str, channels: int) -> Pixels:
 
 
 def fitted(
-    source: bytes | Pixels, size: int, fit: Fit, channels: int, place: str = "image"
+    source: bytes | Pixels,
+    size: int,
+    fit: Fit,
+    channels: int,
+    place: str = "image",
+    budget: PixelBudget | None = None,
 ) -> Pixels:
     """An image as a square, [size, size, channels]: its middle ("crop"), all of it out of shape
     ("squeeze"), or all of it with grey beside it ("pad"). `source` is the content of a file, or
-    pixels.
+    pixels; a file is only decoded if the budget has enough left.
     """
     with quiet():
-        return decoded(source, place, channels, (size, fit))
+        return decoded(source, place, channels, (size, fit), budget)
+
+
+def check_format(data: bytes, place: str) -> None:
+    """Refuse, by its first bytes, what is no image. This costs nothing; damage is seen later."""
+    try:
+        _format_of(data)
+    except Refused as refused:
+        raise DataError(f"{place}: {refused}") from None
 
 
 @contextmanager
@@ -104,21 +107,25 @@ def quiet() -> Iterator[None]:
 
 
 def decoded(
-    source: bytes | Pixels, place: str, channels: int, square: tuple[int, Fit] | None
+    source: bytes | Pixels,
+    place: str,
+    channels: int,
+    square: tuple[int, Fit] | None,
+    budget: PixelBudget | None = None,
 ) -> Pixels:
     """The same within `quiet`, which all threads share."""
     try:
         if isinstance(source, np.ndarray):
             image = _from_pixels(source)
         else:
-            image = _opened(source, channels, square)
+            image = _opened(source, channels, square, budget)
         found = _with_channels(image, channels, square)
     except Refused as refused:
         raise DataError(f"{place}: {refused}") from None
     except MemoryError:
         raise DataError(f"{place}: there is not enough memory to read this image") from None
     except Image.DecompressionBombError:
-        raise DataError(f"{place}: {_too_large()}") from None
+        raise DataError(f"{place}: {too_large()}") from None
     except PILLOW_ERRORS as error:
         raise DataError(f"{place}: {_damage(source, error)}") from None
     return found
@@ -127,18 +134,7 @@ def decoded(
 def content(path: Path) -> bytes:
     """The bytes of a file that can be an image: a regular one, and not too large."""
     try:
-        # Not to wait for a pipe that nobody writes to.
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-        with open(descriptor, "rb") as file:
-            status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode):
-                raise DataError(f"{path}: not a regular file; give an image")
-            if status.st_size > MOST_BYTES:
-                raise DataError(
-                    f"{path}: {status.st_size / 1e6:,.0f} MB, more than the {MOST_BYTES / 1e6:.0f} "
-                    "of an image; save it smaller"
-                )
-            return file.read(status.st_size)
+        return read_small(path, MOST_BYTES, links=True)
     except FileNotFoundError:
         raise DataError(f"{path}: there is no such file; check the path") from None
     except IsADirectoryError:
@@ -147,56 +143,36 @@ def content(path: Path) -> bytes:
         raise DataError(f"{path}: cannot be read ({error.strerror}); check the file") from None
 
 
-def _opened(data: bytes, channels: int, square: tuple[int, Fit] | None) -> Image.Image:
+def _opened(
+    data: bytes, channels: int, square: tuple[int, Fit] | None, budget: PixelBudget | None
+) -> Image.Image:
     """An image whose cost is known, decoded."""
-    if len(data) > MOST_BYTES:
-        raise Refused(f"more than {MOST_BYTES / 1e6:.0f} MB; save it smaller")
-    kind = kind_of_image(data)
-    if kind not in FORMATS:
-        raise Refused(conversion_of(data, kind))
-    if kind == "JPEG" and data.count(b"\xff\xda") > MOST_SCANS:
-        raise Refused(f"a JPEG of more than {MOST_SCANS} scans; save it again")
+    kind = _format_of(data)
     image = Image.open(io.BytesIO(data), formats=[kind])
-    if image.width * image.height > MOST_PIXELS:
-        raise Refused(_too_large(image.width, image.height))
+    size = image.size
     if kind == "TIFF" and _is_preview(image):
         raise Refused(conversion_of(data, "camera raw"))
-    stored = 6 * image.width * image.height if image.info.get("progressive") else 0
     if square is not None and kind == "JPEG":
         # The decoder makes it 2, 4 or 8 times smaller at a fraction of the cost.
         image.draft("L" if channels == 1 else None, (square[0], square[0]))
-    _check_cost(image, stored, full=square is None)
+    check_image(image, size, square is None, budget)
     image.load()
     return image
+
+
+def _format_of(data: bytes) -> str:
+    """The format of an image that is read, by its first bytes."""
+    kind = kind_of_image(data)
+    check_file(data, kind)
+    if kind not in FORMATS:
+        raise Refused(conversion_of(data, kind))
+    return kind
 
 
 def _is_preview(image: Image.Image) -> bool:
     """Whether a TIFF is a camera's raw file, of which Pillow would read the small preview."""
     tags = getattr(image, "tag_v2", {})
     return DNG_VERSION in tags or bool(tags.get(SUBFILE_TYPE, 0) & 1)
-
-
-def _check_cost(image: Image.Image, stored: int, full: bool) -> None:
-    """Refuse an image whose pixels, with the copies that are made of them, take too much."""
-    pixels = image.width * image.height
-    tiles = getattr(image, "tile", None) or []
-    if pixels > MOST_SLOW_PIXELS and any(tile[0] in SLOW_DECODERS for tile in tiles):
-        raise Refused(
-            f"{pixels:,} pixels in a form that is read slowly; save it as PNG or with 8 bits"
-        )
-    plain = image.mode in ("1", "L", "RGB", "YCbCr", "CMYK") and "transparency" not in image.info
-    each = (4 if plain else 10) + (7 if full else 0)
-    if image.format == "WEBP":
-        each += 8
-    if stored + each * pixels > MOST_MEMORY:
-        raise Refused(_too_large(image.width, image.height))
-
-
-def _too_large(*size: int) -> str:
-    if not size:
-        return f"more than {MOST_PIXELS / 1e6:.0f} million pixels; make it smaller"
-    width, height = size
-    return f"{width:,} × {height:,} pixels are too many to read safely; make it smaller"
 
 
 def _damage(source: bytes | Pixels, error: Exception) -> str:

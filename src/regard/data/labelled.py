@@ -14,6 +14,7 @@ from regard.data.lines import CONLL, check_file, kind_of, lines
 from regard.data.objects import OBJECTS, found_key, objects, shown
 from regard.data.tables import TableLayout, rows_of
 from regard.errors import DataError
+from regard.text.normalise import is_unicode
 
 CONLLU = {"lemma": 3, "upos": 4, "xpos": 5, "feats": 6, "deprel": 8, "form": 2}
 DOCUMENT_START = "-DOCSTART-"
@@ -78,6 +79,11 @@ def _columns(path: Path, layout: TableLayout) -> Iterator[Labelled]:
 def _told(label: str, place: str) -> str:
     if not label:
         raise DataError(f"{place}: the label is empty; write one, or remove the line")
+    if not is_unicode(label):
+        raise DataError(
+            f"{place}: the label {label!a} holds half of a character (a lone surrogate); "
+            "write the whole character"
+        )
     return label
 
 

@@ -48,6 +48,10 @@ class MatchingPairs:
     def __len__(self) -> int:
         return len(self.texts)
 
+    def mean_length(self) -> float:
+        """Of the captions, with the tokens around each."""
+        return float(np.mean([len(each) + 2 for each in self.ids]))
+
     @cached_property
     def text_numbers(self) -> Indices:
         """A number for each caption, which is the same for the same words."""

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from regard.errors import RunError
 from regard.files import replacing_together
+from regard.small_files import open_regular, parse_json, read_small, refusing
 
 FORMAT = 1
 ID_TYPES = ("<u2", "<i4")
@@ -65,14 +66,14 @@ class IdFile:
         self._path = path
         self._dtype = dtype
         try:
-            self._descriptor = os.open(path, os.O_RDONLY)
+            self._file = open_regular(path)
         except OSError as error:
             raise damaged(path, error.strerror or str(error)) from None
-        weakref.finalize(self, os.close, self._descriptor)
+        weakref.finalize(self, self._file.close)
 
     def read(self, begin: int, count: int) -> npt.NDArray[np.int64]:
         size = self._dtype.itemsize
-        content = os.pread(self._descriptor, count * size, begin * size)
+        content = os.pread(self._file.fileno(), count * size, begin * size)
         if len(content) < count * size:
             raise damaged(self._path, "it became shorter while it was read")
         return np.frombuffer(content, self._dtype).astype(np.int64)
@@ -81,14 +82,16 @@ class IdFile:
 def mapped(path: Path, dtype: np.dtype[Any], count: int) -> npt.NDArray[Any]:
     check_size(path, dtype, count)
     try:
-        return np.memmap(path, dtype, mode="r", shape=(count,)) if count else np.empty(0, dtype)
+        with open_regular(path) as file:
+            return np.memmap(file, dtype, "r", shape=(count,)) if count else np.empty(0, dtype)
     except OSError as error:
         raise damaged(path, error.strerror or str(error)) from None
 
 
 def check_size(path: Path, dtype: np.dtype[Any], count: int) -> None:
     try:
-        size = path.stat().st_size
+        with open_regular(path) as file:
+            size = os.fstat(file.fileno()).st_size
     except OSError as error:
         raise damaged(path, error.strerror or str(error)) from None
     if size != count * dtype.itemsize:
@@ -100,7 +103,7 @@ def check_content(path: Path, expected: str) -> None:
     check a run could train for days on a damaged file.
     """
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             found = hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise damaged(path, error.strerror or str(error)) from None
@@ -160,15 +163,14 @@ def write_arrays(
 def open_arrays(folder: Path, name: str, parts: Iterable[str]) -> Arrays:
     path = folder / f"{name}.json"
     try:
-        content = path.read_bytes()
-        about = json.loads(content)
+        content = read_small(path)
     except OSError as error:
         raise RunError(
             f"{path}: the encoded text cannot be read ({error.strerror});"
             " start the run again to encode it"
         ) from None
-    except (ValueError, RecursionError):
-        raise damaged(path, "not valid JSON") from None
+    with refusing(damaged(path, "not valid JSON")):
+        about = parse_json(content)
     match about:
         case {
             "format": int(version),

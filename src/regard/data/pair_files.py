@@ -10,12 +10,20 @@ from pathlib import Path
 
 from regard.data.lines import CONLL, check_file, head, kind_of
 from regard.data.objects import OBJECTS
+from regard.data.spreadsheets import SPREADSHEETS
 from regard.data.tables import TABLES
 from regard.errors import DataError
 
 Languages = tuple[str, str]
 
-_ENDINGS = re.compile(r"(\.(txt|tsv|csv|jsonl|json))?(\.(gz|bz2))?$", re.IGNORECASE)
+MEMORIES = (".tmx",)
+ARCHIVES = (".zip",)
+# One file holds both sides.
+SINGLE = (*TABLES, *OBJECTS, *MEMORIES, *ARCHIVES)
+# Those that are no files of text.
+PAIR_KINDS = (*SPREADSHEETS, *MEMORIES, *ARCHIVES)
+
+_ENDINGS = re.compile(r"(\.(txt|tsv|csv|jsonl|json|tmx|xlsx|zip))?(\.(gz|bz2))?$", re.IGNORECASE)
 _CODE = r"[a-z]{2,3}(?:[-_](?:[A-Z]{2}|[A-Z][a-z]{3}))?"
 _ONE_CODE = re.compile(rf"(?:^|[._-])({_CODE})$")
 _TWO_CODES = re.compile(rf"(?:^|[._-])({_CODE})-({_CODE})$")
@@ -28,8 +36,7 @@ def grouped(paths: Sequence[Path]) -> list[tuple[Path, ...]]:
     rest = list(paths)
     while rest:
         first = rest.pop(0)
-        single = kind_of(first) in (*TABLES, *OBJECTS)
-        if single or not rest or kind_of(rest[0]) in (*TABLES, *OBJECTS):
+        if kind_of(first) in SINGLE or not rest or kind_of(rest[0]) in SINGLE:
             groups.append((first,))
         else:
             groups.append((first, rest.pop(0)))
@@ -44,15 +51,16 @@ def check_files(paths: Sequence[Path]) -> None:
 def check_groups(groups: Sequence[tuple[Path, ...]]) -> None:
     if not groups:
         raise DataError(
-            "0 data files are given; give two files of plain text, or one .tsv, .csv or .jsonl"
+            "0 data files are given; give two files of plain text, or one .tsv, .csv, .xlsx, .tmx "
+            "or .jsonl"
         )
     for path in chain.from_iterable(groups):
-        check_file(path)
+        check_file(path, PAIR_KINDS)
     seen: dict[tuple[int, int], Path] = {}
     for group in groups:
         if len(group) == 1 and kind_of(group[0]) in CONLL:
             raise DataError(f"{group[0]}: words with labels are for --tagged; give pairs")
-        if len(group) == 1 and kind_of(group[0]) not in (*TABLES, *OBJECTS):
+        if len(group) == 1 and kind_of(group[0]) not in SINGLE:
             way = "give the file of translations after it, or a .tsv, .csv or .jsonl"
             if b"\t" in head(group[0]).partition(b"\n")[0]:
                 way = "if it is a table, as its tabs suggest, give it a name that ends in .tsv"

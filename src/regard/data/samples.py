@@ -18,6 +18,7 @@ from pathlib import Path
 from statistics import fmean
 
 from regard.data.lines import LONGEST_LINE_BYTES, kind_of, lines
+from regard.data.spreadsheets import SPREADSHEETS, sheet_rows
 
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 # How much of a table is looked at to find out how it is written.
@@ -88,7 +89,7 @@ class Sample:
     """The first rows of a table, and how it is written."""
 
     path: Path
-    delimiter: str
+    delimiter: str  # "" for a spreadsheet
     quoted: bool
     skipped: int  # lines before the first row: Excel's "sep=;"
     rows: list[list[str]] = field(repr=False)
@@ -163,6 +164,9 @@ def sampled_at(path: Path, delimiter: str) -> Sample:
 
 @lru_cache(maxsize=8)
 def _sampled(path: Path, changed: int, size: int) -> Sample:
+    if kind_of(path) in SPREADSHEETS:
+        rows = [cells for cells, _ in islice(sheet_rows(path), SAMPLE_LINES)]
+        return Sample(path, "", quoted=False, skipped=0, rows=rows)
     first: list[str] = []
     characters = 0
     for line, _ in islice(lines(path), SAMPLE_LINES):

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from regard.data.lines import LONGEST_LINE_BYTES, kind_of, lines
+from regard.data.lines import LONGEST_LINE_BYTES, kind_of, lines, raw_lines
 from regard.data.samples import DELIMITERS
+from regard.data.spreadsheets import SPREADSHEETS, sheet_rows
 from regard.errors import DataError
 
-TABLES = (".tsv", ".csv")
+TABLES = (".tsv", ".csv", *SPREADSHEETS)
 
 
 @dataclass(frozen=True)
@@ -31,9 +32,9 @@ class TableLayout:
     def remark(self, path: Path) -> str:
         """A sentence for the person whose table it is; "" if it is read as it must be."""
         how = []
-        if self.delimiter != (usual := "," if kind_of(path) == ".csv" else "\t"):
+        if self.delimiter and self.delimiter != (usual := "," if kind_of(path) == ".csv" else "\t"):
             how.append(f"{DELIMITERS[self.delimiter]} between columns")
-        if self.quoted and usual == "\t":
+        if self.quoted and self.delimiter == "\t" and usual == "\t":
             how.append("cells in quotes as spreadsheets write them")
         if not self.why and not how:
             return ""
@@ -54,6 +55,10 @@ class TableLayout:
 def rows_of(path: Path, layout: TableLayout) -> Iterator[tuple[list[str], str]]:
     """The rows below the header, each with the place of its first line; [""] for an empty line."""
     before = layout.skipped + bool(layout.header)
+    if kind_of(path) in SPREADSHEETS:
+        for cells, number in islice(sheet_rows(path), before, None):
+            yield cells + [""] * (layout.width - len(cells)), f"{path}:{number}"
+        return
     if not layout.quoted:
         for line, place in islice(lines(path), before, None):
             yield line.split(layout.delimiter), place
@@ -68,6 +73,28 @@ def rows_of(path: Path, layout: TableLayout) -> Iterator[tuple[list[str], str]]:
                 raise _too_wide(cells, layout, place)
             yield cells or [""], place
         before -= 1
+
+
+def cells_of(path: Path, layout: TableLayout) -> Iterator[list[str]]:
+    """The rows of `rows_of` without their places, in half the time; [] may be an empty line."""
+    if kind_of(path) in SPREADSHEETS:
+        yield from (cells for cells, _ in rows_of(path, layout))
+        return
+    texts = (line.decode() for line in raw_lines(path))
+    before = layout.skipped + bool(layout.header)
+    try:
+        if layout.quoted:
+            csv.field_size_limit(LONGEST_LINE_BYTES)
+            whole = (f"{text}\n" for text in texts)
+            yield from islice(
+                csv.reader(whole, delimiter=layout.delimiter, strict=True), before, None
+            )
+        else:
+            yield from (text.split(layout.delimiter) for text in islice(texts, before, None))
+    except (UnicodeDecodeError, csv.Error):
+        for _ in rows_of(path, layout):
+            pass  # it says where, and what to do
+        raise
 
 
 def _too_wide(cells: list[str], layout: TableLayout, place: str) -> DataError:

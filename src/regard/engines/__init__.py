@@ -1,10 +1,16 @@
 """Engines search for outputs: PyTorch itself, or another runtime for the same run."""
 
 from collections.abc import Callable, Sequence
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from regard.decode.hypothesis import Hypothesis
 from regard.decode.search import Search
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Attention: TypeAlias = npt.NDArray[np.float32]
 
 # "auto" is CTranslate2 where it can do the search, otherwise PyTorch.
 EngineName = Literal["auto", "torch", "ctranslate2"]
@@ -42,3 +48,10 @@ class Engine(Protocol):
         stopped: Stopped = never,
     ) -> list[list[int]]:
         """Only the best output of each source, which may be less work."""
+
+    def attention(
+        self, sources: Sequence[list[int]], outputs: Sequence[list[int]]
+    ) -> "list[Attention | None]":
+        """[output, source] for each pair: how much each piece of an output comes from each of its
+        source; None for a model without attention.
+        """

@@ -5,13 +5,14 @@ where it came from and how to search.
 """
 
 import json
-import shutil
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from regard import tasks
+from regard import made_with, tasks
 from regard.configs.transformer import TransformerConfig
+from regard.engines.aligner import Aligner
 from regard.engines.ctranslate2 import FACTS, LAYOUT, fingerprint
 from regard.errors import RequestError
 from regard.files import new_folder, read_arrays
@@ -51,12 +52,14 @@ def convert(folder: Path, path: Path, int8: bool = False) -> None:
             f"has none; {WITH_TORCH}"
         )
     run.require_weights()
-    tensors, _ = read_arrays(run.model_path)
+    tensors, metadata = read_arrays(run.model_path)
+    made_with.check(run, metadata)
     check(tensors, recipe.model, tokenizers, run.model_path)
     positions = max(POSITIONS, recipe.data.max_length)
     if recipe.model.positions == "learned":
         positions = recipe.model.max_positions
-    spec = specification(tensors, recipe.model, tokenizers, positions)
+    aligner = Aligner.of_run(run, recipe.model.decoder_layers)
+    spec = specification(tensors, recipe.model, tokenizers, positions, aligner)
     spec.validate()
     spec.optimize(quantization="int8" if int8 else None)
     facts = {
@@ -67,10 +70,10 @@ def convert(folder: Path, path: Path, int8: bool = False) -> None:
         "longest_source": recipe.data.max_length - 1,
         "positions": None if recipe.model.positions == "rotary" else positions,
         "positions_end": recipe.model.positions == "learned",
+        "alignment": asdict(aligner),
         "search": recipe.decode.model_dump(),
     }
     with new_folder(path) as scratch:
         spec.save(str(scratch))
-        for tokenizer in folder.glob("*tokenizer.json"):
-            shutil.copyfile(tokenizer, scratch / tokenizer.name)
+        Run(scratch).save_tokenizers(tokenizers)
         (scratch / FACTS).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")

@@ -4,32 +4,37 @@ It follows the rules of `decode.beam` and gives the same outputs, up to rounding
 translates batches of its own. Another engine does what CTranslate2 cannot do by our rules.
 """
 
-import json
 import math
-import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from regard.decode.hypothesis import Hypothesis
 from regard.decode.search import Search
-from regard.engines import Engine, Stopped, never
+from regard.engines import Engine, Stopped, cache, never
 from regard.engines.batches import batches_by_length
 from regard.errors import RegardError, RequestError
 from regard.machine.cores import usable_cores
 from regard.run import Run
+from regard.small_files import read_json
 from regard.text.tokenizer import Tokenizers
 
+if TYPE_CHECKING:
+    from regard.engines import Attention
+
 # This number rises when folders of earlier versions can no longer be used.
-LAYOUT = 1
+LAYOUT = 2
 FACTS = "regard.json"
 
 # The largest batch of a core: source pieces, padding included, and for each type of the products
 # sentences and hypotheses. Measured on short sentences.
 BATCH_PIECES = 4096
 BATCH = {"float32": (128, 320), "int8": (32, 160)}
+# The most outputs whose attention is asked for at once.
+ALIGNED = 32
 
 
 class Output(NamedTuple):
@@ -45,12 +50,13 @@ class CTranslate2:
     ) -> None:
         import ctranslate2
 
-        facts = json.loads((folder / FACTS).read_bytes())
+        facts = read_json(folder / FACTS)
         self.defaults = Search(**facts["search"])
         self.longest_source: int = facts["longest_source"]
         self.tokenizers = Tokenizers.load(folder)
         self._positions: int | None = facts["positions"]
         self._positions_end: bool = facts["positions_end"]
+        self._read: bool = facts.get("alignment", {}).get("read", False)
         self._otherwise = otherwise
         self._type = "int8" if int8 else "float32"
         source, target = self.tokenizers
@@ -74,26 +80,24 @@ class CTranslate2:
     def of_run(
         cls, folder: Path, *, int8: bool = False, otherwise: Callable[[], Engine] | None = None
     ) -> "CTranslate2":
-        """The engine of a run, converted at the first use and kept in the run's folder `engines`,
-        under a name that changes when the run does.
+        """The engine of a run, converted at the first use and kept in the user's cache under a
+        name that changes when the run does.
         """
         require_package()
-        kept = folder / "engines" / f"ctranslate2-{fingerprint(Run(folder))}"
-        if kept.is_dir():
+        run = Run(folder)
+        name = cache.key(run, LAYOUT)
+        if (kept := cache.find(name)) is not None:
             try:
                 return cls(kept, int8=int8, otherwise=otherwise)
-            except (OSError, RuntimeError, LookupError, TypeError, ValueError, RegardError):
-                shutil.rmtree(kept, ignore_errors=True)  # damaged: convert again
+            except (OSError, RuntimeError, RegardError):
+                pass  # removed just now: convert again
         from regard.engines.conversion import convert
 
-        with tempfile.TemporaryDirectory(prefix="regard-") as elsewhere:
-            try:
-                convert(folder, kept)
-                remove_older(kept)
-            except OSError:  # the folder is read-only: convert for this time only
-                kept = Path(elsewhere, kept.name)
-                convert(folder, kept)
-            return cls(kept, int8=int8, otherwise=otherwise)
+        def same() -> bool:
+            return cache.key(run, LAYOUT) == name
+
+        with cache.made(name, lambda path: convert(folder, path), same) as converted:
+            return cls(converted, int8=int8, otherwise=otherwise)
 
     def search(
         self,
@@ -119,6 +123,33 @@ class CTranslate2:
             return other.best(sources, prefixes, search, stopped)
         ids = self._target_ids
         return [[ids[piece] for piece in each[0].pieces] for each in self._outputs(sources, search)]
+
+    def attention(
+        self, sources: Sequence[list[int]], outputs: Sequence[list[int]]
+    ) -> "list[Attention | None]":
+        names = self.tokenizers.target.vocabulary
+        found: list[Attention | None] = [None] * len(outputs)
+        pending: list[tuple[int, Any]] = []
+        for rows in batches_by_length([len(ids) + 1 for ids in outputs], BATCH_PIECES, ALIGNED):
+            if self._positions is not None and len(outputs[rows[0]]) >= self._positions:
+                continue  # there is no step after the last position
+            # Each output is its own prefix, and one more step reads its last piece.
+            results = self._translator.translate_batch(
+                [self._pieces(sources[row]) for row in rows],
+                [[names[index] for index in outputs[row]] for row in rows],
+                asynchronous=True,
+                beam_size=1,
+                return_attention=True,
+                return_end_token=True,
+                max_input_length=0,
+                max_decoding_length=max(len(outputs[row]) for row in rows) + 1,
+            )
+            pending += zip(rows, results, strict=True)
+        for row, result in pending:
+            weights = np.array(result.result().attention[0], np.float32)
+            first, count = int(self._read), len(outputs[row])
+            found[row] = weights[first : count + first].reshape(count, len(sources[row]))
+        return found
 
     def _other(
         self, sources: Sequence[list[int]], prefixes: Sequence[list[int]], search: Search
@@ -252,12 +283,6 @@ class CTranslate2:
         return pieces[-1] == self._end
 
 
-def remove_older(kept: Path) -> None:
-    for other in kept.parent.glob("ctranslate2-*"):
-        if other != kept:
-            shutil.rmtree(other, ignore_errors=True)
-
-
 def require_package() -> None:
     try:
         import ctranslate2  # noqa: F401
@@ -279,7 +304,9 @@ def graphics_cards() -> int:
 
 
 def fingerprint(run: Run) -> str:
-    """A hash of everything that a conversion depends on."""
+    """Names a run for those who made something of it: the header of its weights, which has their
+    checksum, its recipe and its tokenizers.
+    """
     tokenizers = sorted(run.folder.glob("*tokenizer.json"))
     found = run.fingerprint(run.recipe_path, *tokenizers, layout=f"layout {LAYOUT}")
     if not found:

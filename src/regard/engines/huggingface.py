@@ -17,17 +17,20 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from regard import tasks
+from regard.engines import huggingface_clip, huggingface_vit
 from regard.engines import settings as theirs
+from regard.engines.exchange import Exported, Imported, in_words, loading, with_known_pieces
 from regard.engines.renaming import stream_order, to_ours, to_theirs
-from regard.engines.saved import optional_json, read_json, read_weights, tidied
+from regard.engines.saved import optional_object, read_object, read_weights, tidied
 from regard.engines.settings import Settings
 from regard.engines.vocabulary import read_tokenizers, tokenizer_files
 from regard.errors import RequestError, RunError
 from regard.files import UMASK, new_folder
+from regard.made_with import MadeWith
 from regard.recipe import Recipe, parse
 from regard.run import Run
 from regard.text.tokenizer import Tokenizers
-from regard.weights import load_model, save_model, weights
+from regard.weights import check_weights, load_model, save_model, weights, without_memory
 
 # Families of encoder-decoders, which read one language and write another.
 PAIRED = ("marian", "pegasus")
@@ -39,38 +42,54 @@ def export_run(folder: Path, out: Path) -> None:
     Raises OSError if it cannot be written.
     """
     run = Run.open(folder)
-    recipe, tokenizers = run.recipe(), run.tokenizers()
-    if not tasks.entry(recipe.task).families:
-        exported = [entry.name for entry in tasks.TASKS.values() if entry.families]
-        raise RequestError(
-            f"{folder}: a run for {recipe.task} has no place at Hugging Face; "
-            f"{', '.join(exported)} have"
-        )
-    config = configuration(recipe, tokenizers)
-    model = load_model(run)
-    tensors = {
-        name: tensor.contiguous()
-        for name, tensor in to_theirs(recipe.model, weights(model)).items()
-    }
-    if config["model_type"] == "pegasus":
-        tensors |= positions(model, config["max_position_embeddings"])
+    recipe, name = run.recipe(), out.resolve().name
+    match tasks.entry(recipe.task).families:
+        case ():
+            exported = [entry.name for entry in tasks.TASKS.values() if entry.families]
+            raise RequestError(
+                f"{folder}: a run for {recipe.task} has no place at Hugging Face; "
+                f"{', '.join(exported)} have"
+            )
+        case ("vit",):
+            found = huggingface_vit.export(run, recipe, name)
+        case ("clip",):
+            found = huggingface_clip.export(run, recipe, name)
+        case _:
+            found = export_texts(run, recipe, name)
+    tensors = {each: tensor.contiguous() for each, tensor in found.tensors.items()}
     with new_folder(out) as scratch:
         try:
             save_file(tensors, scratch / "model.safetensors", {"format": "pt"})
         except SafetensorError as error:
             raise OSError(errno.EIO, str(error)) from None
         (scratch / "model.safetensors").chmod(0o666 & ~UMASK)
-        write_json(scratch / "config.json", config)
-        write_json(scratch / "generation_config.json", generation(recipe, tokenizers))
-        sides = {"": tokenizers.source}
-        if tokenizers.target is not tokenizers.source:
-            sides["target"] = tokenizers.target
-        for side, tokenizer in sides.items():
-            (scratch / side).mkdir(exist_ok=True)
-            for name, content in tokenizer_files(tokenizer, config).items():
-                write_json(scratch / side / name, content)
-        card = exported_card(out.resolve().name, folder.name, recipe, config)
+        for file, content in {"config.json": found.config, **found.files}.items():
+            (scratch / file).parent.mkdir(exist_ok=True)
+            write_json(scratch / file, content)
+        card = exported_card(name, folder.name, recipe, found.how)
         (scratch / "README.md").write_text(card, encoding="utf-8")
+
+
+def export_texts(run: Run, recipe: Recipe, name: str) -> Exported:
+    """A run that reads or writes texts, as a folder of this name."""
+    tokenizers = run.tokenizers()
+    config = configuration(recipe, tokenizers)
+    model = load_model(run)
+    tensors = to_theirs(recipe.model, weights(model))
+    if config["model_type"] == "pegasus":
+        tensors |= positions(model, config["max_position_embeddings"])
+    files = {"generation_config.json": generation(recipe, tokenizers)}
+    sides = {"": tokenizers.source}
+    if tokenizers.target is not tokenizers.source:
+        sides["target/"] = tokenizers.target
+    for side, tokenizer in sides.items():
+        written = tokenizer_files(tokenizer, config)
+        files |= {f"{side}{file}": content for file, content in written.items()}
+    (used,) = config["architectures"]
+    how = loading(name, {"model": used, "tokenizer": "AutoTokenizer"})
+    if config["model_type"] == "bert" and used != "BertModel":
+        how += "\nWhat is masked is written as `tokenizer.mask_token`.\n"
+    return Exported(config, tensors, files, how)
 
 
 def positions(model: Any, count: int) -> dict[str, Tensor]:
@@ -112,25 +131,18 @@ def generation(recipe: Any, tokenizers: Tokenizers) -> dict[str, Any]:
     }
 
 
-def exported_card(name: str, run: str, recipe: Recipe, config: Mapping[str, Any]) -> str:
-    (used,) = config["architectures"]
-    hidden = ""
-    if config["model_type"] == "bert" and used != "BertModel":
-        hidden = "\nWhat is masked is written as `tokenizer.mask_token`.\n"
+def exported_card(name: str, run: str, recipe: Recipe, how: str) -> str:
     return f"""# {name}
 
 Exported by regard {version("regard")} from the run {run} for {recipe.task}:
-{recipe.model.summary()}.
+{in_words(recipe)}.
 
-    from transformers import AutoTokenizer, {used}
-    model = {used}.from_pretrained("{name}")
-    tokenizer = AutoTokenizer.from_pretrained("{name}")
-{hidden}"""
+{how}"""
 
 
 def import_run(folder: Path, out: Path) -> Recipe:
     """Make a run from what transformers saved in `folder`."""
-    config = read_json(folder / "config.json")
+    config = read_object(folder / "config.json")
     family = str(config.get("model_type"))
     task = tasks.for_family(family)
     if task is None:
@@ -140,6 +152,45 @@ def import_run(folder: Path, out: Path) -> Recipe:
         )
     settings = Settings(config, folder / "config.json")
     tensors = tidied(read_weights(folder), config, folder / "model.safetensors")
+    read = {"vit": huggingface_vit.read, "clip": huggingface_clip.read}.get(family, read_texts)
+    found = read(folder, task.name, settings, tensors)
+    parameters = checked_parameters(found, folder)
+    with new_folder(out) as scratch:
+        write_run(Run(scratch), found, folder, out.resolve().name, parameters)
+    return found.recipe
+
+
+def checked_parameters(found: Imported, folder: Path) -> int:
+    """The number of parameters, after checking that the tensors are those of the recipe's model."""
+    try:
+        model = without_memory(found.recipe, found.sizes)
+    except (ValueError, RuntimeError, OverflowError) as error:
+        raise RunError(f"{folder / 'config.json'}: no such model can be built ({error})") from None
+    check_weights(model, found.tensors, folder / "model.safetensors")
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+def write_run(run: Run, found: Imported, folder: Path, name: str, parameters: int) -> None:
+    """Write what was imported from a folder as the run of this name."""
+    run.save_recipe(found.recipe)
+    if found.tokenizers:
+        run.save_tokenizers(found.tokenizers)
+    if found.labels:
+        run.save_labels(found.labels)
+    made_with = MadeWith.of(run, found.recipe)
+    save_model(run, found.tensors, step=0, sizes=found.sizes, made_with=made_with)
+    facts = {"task": found.recipe.task, "imported_from": str(folder), "parameters": parameters}
+    made_by = {"regard": version("regard"), "torch": torch.__version__}
+    run.save_info({**made_by, **facts, "step": 0})
+    card = imported_card(name, folder, found, parameters)
+    (run.folder / "README.md").write_text(card, encoding="utf-8")
+
+
+def read_texts(
+    folder: Path, task: str, settings: Settings, tensors: Mapping[str, Tensor]
+) -> Imported:
+    """A model that reads or writes texts, as transformers saved it."""
+    family = settings.values["model_type"]
     match family:
         case "marian" | "pegasus":
             model = theirs.from_marian(settings, tensors)
@@ -149,7 +200,7 @@ def import_run(folder: Path, out: Path) -> Recipe:
             model = theirs.from_bert(settings, tensors)
     tokenizers = read_tokenizers(folder, settings, family)
     values: dict[str, Any] = {
-        "task": task.name,
+        "task": task,
         "data": {"imported": str(folder), "context": model.get("max_positions")},
         "model": model,
     }
@@ -161,21 +212,12 @@ def import_run(folder: Path, out: Path) -> Recipe:
         }
     recipe = parse(values, str(folder / "config.json"))
     ours = to_ours(recipe.model, tensors, folder / "model.safetensors")
-    ours = with_known_pieces(ours, tokenizers, folder)
-    with new_folder(out) as scratch:
-        run = Run(scratch)
-        run.save_recipe(recipe)
-        run.save_tokenizers(tokenizers)
-        sizes = {"inputs": len(tokenizers.source), "outputs": len(tokenizers.target)}
-        save_model(run, ours, step=0, sizes=sizes)
-        load_model(run)  # refuses what does not fit together
-        parameters = sum(tensor.numel() for tensor in ours.values())
-        facts = {"task": recipe.task, "imported_from": str(folder), "parameters": parameters}
-        made_by = {"regard": version("regard"), "torch": torch.__version__}
-        run.save_info({**made_by, **facts, "step": 0})
-        card = imported_card(out.resolve().name, folder, recipe, parameters)
-        (scratch / "README.md").write_text(card, encoding="utf-8")
-    return recipe
+    return Imported(
+        recipe,
+        with_known_pieces(ours, tokenizers, folder),
+        {"inputs": len(tokenizers.source), "outputs": len(tokenizers.target)},
+        tokenizers,
+    )
 
 
 def reading(folder: Path, settings: Settings) -> dict[str, Any]:
@@ -183,7 +225,7 @@ def reading(folder: Path, settings: Settings) -> dict[str, Any]:
     limits: dict[str, Any] = {
         "max_length": min(512, settings.whole("max_position_embeddings", 1024))
     }
-    found = optional_json(folder / "tokenizer_config.json")
+    found = optional_object(folder / "tokenizer_config.json")
     languages = [found.get("source_lang"), found.get("target_lang")]
     if all(isinstance(code, str) and code for code in languages):
         limits["languages"] = languages
@@ -192,44 +234,22 @@ def reading(folder: Path, settings: Settings) -> dict[str, Any]:
 
 def searching(folder: Path, settings: Settings) -> dict[str, Any]:
     """The [decode] section, as far as the model's files contain search settings."""
-    given = {**settings.values, **optional_json(folder / "generation_config.json")}
+    given = {**settings.values, **optional_object(folder / "generation_config.json")}
     names = {"beam_size": "num_beams", "length_penalty": "length_penalty"}
     return {ours: given[theirs] for ours, theirs in names.items() if given.get(theirs) is not None}
 
 
-def with_known_pieces(
-    tensors: dict[str, Tensor], tokenizers: Tokenizers, folder: Path
-) -> dict[str, Tensor]:
-    """The tensors without rows that belong to no piece: vocabularies are often filled up to a round
-    number.
-    """
-    sizes = {
-        "source_embedding.weight": len(tokenizers.source),
-        "target_embedding.weight": len(tokenizers.target),
-        "output.weight": len(tokenizers.target),
-        "output.bias": len(tokenizers.target),
-        "embedding.weight": len(tokenizers.target),
-    }
-    for name, size in sizes.items():
-        if name in tensors and len(tensors[name]) < size:
-            raise RunError(
-                f"{folder}: the tokenizer has {size} pieces, the model {len(tensors[name])}; "
-                "they are not from the same model"
-            )
-    return {name: tensor[: sizes.get(name)] for name, tensor in tensors.items()}
-
-
-def imported_card(name: str, folder: Path, recipe: Recipe, parameters: int) -> str:
+def imported_card(name: str, folder: Path, found: Imported, parameters: int) -> str:
+    kept = "\n- The tokenizer keeps its own pieces and ids." if found.tokenizers else ""
     return f"""# {name}
 
 Imported by regard {version("regard")} from `{folder.resolve().name}`, in the form of
 Hugging Face's transformers; nothing was trained here. What it was trained on, by whom and under
 which licence, its own card says.
 
-- Model: {recipe.model.summary()};
+- Model: {in_words(found.recipe)};
   {parameters:,} parameters.
-- Task: {recipe.task}.
-- The tokenizer keeps its own pieces and ids.
+- Task: {found.recipe.task}.{kept}
 """
 
 

@@ -1,6 +1,7 @@
 """Search with PyTorch, on the device of the model."""
 
 import math
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,10 +15,12 @@ from regard.decode.contract import Filter, Hypothesis, Step
 from regard.decode.outputs import outputs
 from regard.decode.search import Search
 from regard.engines import Abandoned, Stopped, never
+from regard.engines.aligner import Aligner
 from regard.engines.batches import batches_by_length
 from regard.text.tokenizer import Specials
 
 if TYPE_CHECKING:
+    from regard.engines import Attention
     from regard.models import Model
 
 Task = TypeVar("Task")
@@ -29,15 +32,22 @@ BATCH_PIECES = 8192
 BATCH_SENTENCES, BATCH_HYPOTHESES = 256, 512
 # Fewer sentences than this are not divided among cores.
 FEW_SENTENCES = 32
+# The most output pieces whose attention is recorded at once.
+ALIGNED_PIECES = 2048
 OURS = Specials()
 
 
 class Native:
     """The engine that is always available."""
 
-    def __init__(self, model: "Model", specials: Specials = OURS) -> None:
+    def __init__(
+        self, model: "Model", specials: Specials = OURS, aligner: Aligner | None = None
+    ) -> None:
         self.model = model
         self.specials = specials
+        self.aligner = aligner
+        # A model records its attention for one caller at a time.
+        self._recording = threading.Lock()
 
     def search(
         self,
@@ -57,6 +67,31 @@ class Native:
     ) -> list[list[int]]:
         found = self._search(sources, prefixes, search, stopped, scored=False)
         return [hypotheses[0].tokens for hypotheses in found]
+
+    @torch.no_grad()
+    def attention(
+        self, sources: Sequence[list[int]], outputs: Sequence[list[int]]
+    ) -> "list[Attention | None]":
+        from regard.inspect.alignments import Example, cross_weights
+
+        end, start = self.specials.end, self.specials.start
+        found: list[Attention | None] = [None] * len(sources)
+        lengths = [len(each) + 1 for each in outputs]
+        for rows in batches_by_length(lengths, ALIGNED_PIECES, FEW_SENTENCES):
+            some = [
+                Example([*sources[row], end], [*outputs[row], end], [], [], start) for row in rows
+            ]
+            with self._recording:
+                layers = cross_weights(self.model, some)
+            if not layers:
+                break
+            chosen = self.aligner or Aligner(max(0, len(layers) - 2))
+            layer = layers[chosen.layer]
+            weights = layer.mean(1) if chosen.head is None else layer[:, chosen.head]
+            for row, each in zip(rows, weights.float().numpy(), strict=True):
+                first = int(chosen.read)
+                found[row] = each[first : len(outputs[row]) + first, : len(sources[row])]
+        return found
 
     def watched(
         self, source: list[int], prefix: list[int], search: Search, watch: Filter

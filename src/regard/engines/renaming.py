@@ -1,10 +1,10 @@
 """Weights under Hugging Face's names: Marian, Pegasus, GPT-2 and BERT.
 
 A table for each model says where each of our tensors goes. It is used in both directions, so an
-exported model comes back the same, bit for bit.
+exported model comes back the same, bit for bit. Models of images have tables in files of their own.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -28,7 +28,7 @@ class Entry:
     stream: int | None = None  # which axis of ours is as wide as the model
     transposed: bool = False  # theirs is the transpose of ours
     upside_down: bool = False  # theirs has the last row first
-    as_table: bool = False  # theirs is a table of one row
+    axes: int = 0  # how many axes of one row theirs begins with; -1 if ours has one more
 
 
 def affine(ours: str, theirs: str, stream: int | None = 0) -> Iterator[Entry]:
@@ -56,7 +56,7 @@ def marian_entries(config: "TransformerConfig") -> Iterator[Entry]:
     if config.tied_embeddings == "none":
         yield Entry("output.weight", ("lm_head.weight",), 1)
     if config.output_bias:
-        yield Entry("output.bias", ("final_logits_bias",), as_table=True)
+        yield Entry("output.bias", ("final_logits_bias",), axes=1)
     for side, layers in (("encoder", config.encoder_layers), ("decoder", config.decoder_layers)):
         if config.norm == "pre":
             yield from affine(f"{side}_norm", f"model.{side}.layer_norm")
@@ -145,9 +145,22 @@ def stream_order(config: "ModelConfig") -> Tensor | None:
 
 def to_theirs(config: "ModelConfig", tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Our tensors by name → theirs."""
-    order = stream_order(config)
+    return renamed(entries(config), tensors, stream_order(config))
+
+
+def to_ours(
+    config: "ModelConfig", tensors: Mapping[str, Tensor], where: object
+) -> dict[str, Tensor]:
+    """Their tensors by name → ours."""
+    return restored(entries(config), tensors, where, stream_order(config))
+
+
+def renamed(
+    table: Iterable[Entry], tensors: Mapping[str, Tensor], order: Tensor | None = None
+) -> dict[str, Tensor]:
+    """Our tensors by name → theirs. `order` is that of the dimensions of their model in ours."""
     result = {}
-    for entry in entries(config):
+    for entry in table:
         tensor = tensors[entry.ours]
         if order is not None and entry.stream is not None:
             tensor = tensor.index_select(entry.stream, order)
@@ -155,27 +168,31 @@ def to_theirs(config: "ModelConfig", tensors: Mapping[str, Tensor]) -> dict[str,
             tensor = tensor.flip(0)
         parts = tensor.chunk(len(entry.theirs))
         for name, part in zip(entry.theirs, parts, strict=True):
-            result[name] = part.T if entry.transposed else part[None] if entry.as_table else part
+            part = part.T if entry.transposed else part
+            result[name] = part[(None,) * entry.axes] if entry.axes >= 0 else part[0]
     return result
 
 
-def to_ours(
-    config: "ModelConfig", tensors: Mapping[str, Tensor], where: object
+def restored(
+    table: Sequence[Entry],
+    tensors: Mapping[str, Tensor],
+    where: object,
+    order: Tensor | None = None,
 ) -> dict[str, Tensor]:
     """Their tensors by name → ours. Every tensor must have a place, and every place a tensor."""
-    table = entries(config)
     wanted = {name for entry in table for name in entry.theirs}
     if missing := sorted(wanted - tensors.keys()):
         raise RunError(f"{where}: {missing[0]} is missing; the file is not whole")
     if unknown := sorted(tensors.keys() - wanted):
         raise RunError(f"{where}: {unknown[0]} has no place in regard's model; it is another model")
-    order = stream_order(config)
     result = {}
     for entry in table:
-        parts = [tensors[name] for name in entry.theirs]
-        tensor = torch.cat([part.T for part in parts] if entry.transposed else parts)
-        if entry.as_table:
-            tensor = tensor.flatten()
+        parts = [without_axes(tensors[name], entry.axes) for name in entry.theirs]
+        try:
+            whole = [part.transpose(0, 1) if entry.transposed else part for part in parts]
+            tensor = torch.cat(whole)
+        except (RuntimeError, IndexError):
+            raise RunError(f"{where}: {entry.theirs[0]} does not fit what belongs to it") from None
         if order is not None and entry.stream is not None:
             if tensor.size(entry.stream) != len(order):
                 raise RunError(f"{where}: {entry.theirs[0]} is not as wide as the model")
@@ -184,3 +201,12 @@ def to_ours(
             tensor = tensor.flip(0)
         result[entry.ours] = tensor.float().contiguous()
     return result
+
+
+def without_axes(tensor: Tensor, axes: int) -> Tensor:
+    """A tensor without these axes of one row, or with one more for each below 0; a tensor that has
+    none is left as it is, for whoever checks its shape.
+    """
+    for _ in range(axes):
+        tensor = tensor[0] if tensor.dim() and len(tensor) == 1 else tensor
+    return tensor[None] if axes < 0 else tensor

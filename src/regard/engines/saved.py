@@ -1,6 +1,5 @@
 """What transformers saved in a folder: settings and weights, each tensor once."""
 
-import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,11 +10,21 @@ from torch import Tensor
 
 from regard.errors import RunError
 from regard.files import HEADER_BYTES
+from regard.small_files import (
+    LARGEST,
+    open_regular,
+    parse_json,
+    read_small,
+    real_folder,
+    refusing,
+)
 
 # What a file may contain besides the weights: tables that follow from the sizes.
 BESIDE = re.compile(
     r"model\.(en|de)coder\.embed_positions\.weight|.*\.attn\.(masked_)?bias"
-    r"|bert\.embeddings\.(position|token_type)_ids"
+    r"|bert\.embeddings\.(position|token_type)_ids|(text|vision)_model\.embeddings\.position_ids"
+    # Parts of ViT that a classifier does not use.
+    r"|vit\.pooler\.dense\.(weight|bias)|vit\.embeddings\.mask_token"
 )
 PREFIXES = {"gpt2": ("transformer.", "lm_head."), "bert": ("bert.", "cls.")}
 
@@ -34,7 +43,8 @@ def read_weights(folder: Path) -> dict[str, Tensor]:
             f"{folder}: no model.safetensors here; name a folder that transformers saved"
         )
     try:
-        with path.open("rb") as file:
+        path = saved_file(path)
+        with open_regular(path) as file:
             if int.from_bytes(file.read(8), "little") > HEADER_BYTES:
                 raise RunError(
                     f"{path}: damaged or not a safetensors file (its header is too long)"
@@ -93,21 +103,40 @@ def repeated(config: Mapping[str, Any]) -> dict[str, str]:
     return {}
 
 
-def read_json(path: Path) -> dict[str, Any]:
+def saved_file(path: Path) -> Path:
+    """The file itself. Hugging Face keeps what it downloads in `blobs`, and links in
+    `snapshots/REVISION` lead there; no other link is followed.
+    """
+    blobs = path.parent.parent.parent / "blobs"
+    if path.parent.parent.name == "snapshots" and path.is_symlink() and real_folder(blobs):
+        target = path.parent / path.readlink()
+        if target.parent.resolve() == blobs.resolve():
+            return target
+    return path
+
+
+def read_saved(path: Path, limit: int = LARGEST) -> bytes:
+    """The content of a file that transformers saved."""
+    return read_small(saved_file(path), limit)
+
+
+def read_object(path: Path, limit: int = LARGEST) -> dict[str, Any]:
+    """The object in a JSON file that transformers saved."""
     try:
-        values = json.loads(path.read_bytes())
+        content = read_saved(path, limit)
     except FileNotFoundError:
         raise RunError(
             f"{path.parent}: no {path.name} here; name a folder that transformers saved"
         ) from None
     except OSError as error:
         raise RunError(f"{path}: cannot be read ({error.strerror})") from None
-    except (ValueError, RecursionError):
-        raise RunError(f"{path}: not valid JSON; save the model again") from None
+    with refusing(RunError(f"{path}: not valid JSON; save the model again")):
+        values = parse_json(content)
     if not isinstance(values, dict):
         raise RunError(f"{path}: not an object of settings; save the model again")
     return values
 
 
-def optional_json(path: Path) -> dict[str, Any]:
-    return read_json(path) if path.is_file() else {}
+def optional_object(path: Path) -> dict[str, Any]:
+    """The object in a JSON file; an empty one if there is no such file."""
+    return read_object(path) if path.exists() or path.is_symlink() else {}

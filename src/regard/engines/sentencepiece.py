@@ -12,7 +12,9 @@ from typing import Any
 
 from tokenizers import Tokenizer as Library
 
+from regard.engines.saved import read_saved
 from regard.errors import RunError
+from regard.small_files import parse_json, refusing
 from regard.text.foreign import class_of
 from regard.text.normalise import WORD_START
 
@@ -154,13 +156,10 @@ def read_model(path: Path) -> Any:
     import sentencepiece
 
     try:
-        with path.open("rb") as file:
-            content = file.read(LARGEST_FILE + 1)
+        content = read_saved(path, LARGEST_FILE)
     except OSError as error:
         raise RunError(f"{path}: cannot be read ({error.strerror})") from None
     try:
-        if len(content) > LARGEST_FILE:
-            raise ValueError("it is too large")
         return sentencepiece.SentencePieceProcessor(model_proto=content)
     except (RuntimeError, ValueError, OSError) as error:
         raise RunError(f"{path}: not a SentencePiece model ({error})") from None
@@ -168,11 +167,13 @@ def read_model(path: Path) -> Any:
 
 def read_vocabulary(path: Path) -> dict[str, int]:
     try:
-        ids = json.loads(path.read_bytes())
+        content = read_saved(path)
     except FileNotFoundError:
         raise RunError(f"{path.parent}: no {path.name} here, which has the ids of pieces") from None
-    except (OSError, ValueError, RecursionError) as error:
-        raise RunError(f"{path}: cannot be read ({error})") from None
+    except OSError as error:
+        raise RunError(f"{path}: cannot be read ({error.strerror})") from None
+    with refusing(RunError(f"{path}: not valid JSON; save the tokenizer again")):
+        ids = parse_json(content)
     if not isinstance(ids, dict) or any(type(index) is not int for index in ids.values()):
         raise RunError(f"{path}: not a table of pieces and their ids")
     return ids

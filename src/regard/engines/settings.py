@@ -1,5 +1,6 @@
 """Our [model] section as a config.json of Marian, Pegasus, GPT-2 or BERT, and back."""
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -8,9 +9,16 @@ from regard.errors import RequestError, RunError
 from regard.text.tokenizer import Specials
 
 if TYPE_CHECKING:
+    from regard.configs.stack import OneStack
     from regard.models import BertConfig, GPTConfig, TransformerConfig
 
-ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "gelu_tanh": "gelu_new", "swish": "swish"}
+ACTIVATIONS = {
+    "relu": "relu",
+    "gelu": "gelu",
+    "gelu_tanh": "gelu_new",
+    "quick_gelu": "quick_gelu",
+    "swish": "swish",
+}
 OUR_ACTIVATIONS = {theirs: ours for ours, theirs in ACTIVATIONS.items()} | {
     "gelu_pytorch_tanh": "gelu_tanh",
     "silu": "swish",
@@ -19,14 +27,30 @@ OUR_ACTIVATIONS = {theirs: ours for ours, theirs in ACTIVATIONS.items()} | {
 MARIAN_POSITIONS = 1024
 
 
-def require(family: str, config: Any, wanted: Mapping[str, tuple[str, ...]]) -> None:
+def require(
+    family: str, config: Any, wanted: Mapping[str, tuple[object, ...]], section: str = "model"
+) -> None:
     """Refuse settings that a family cannot express, rather than leave them out."""
     for key, values in wanted.items():
         if getattr(config, key) not in values:
+            known = " or ".join(json.dumps(each).strip('"') for each in values)
             raise RequestError(
-                f'Hugging Face: {family} has no model.{key} = "{getattr(config, key)}", '
-                f"only {' or '.join(values)}; such a run cannot be exported there"
+                f"Hugging Face: {family} has no {section}.{key} = "
+                f"{json.dumps(getattr(config, key))}, "
+                f"only {known}; such a run cannot be exported there"
             )
+
+
+def stack(config: "OneStack") -> dict[str, Any]:
+    """The sizes of a stack of blocks, under the names that most families give them."""
+    return {
+        "hidden_size": config.d_model,
+        "num_hidden_layers": config.num_layers,
+        "intermediate_size": config.d_ff,
+        "num_attention_heads": config.num_heads,
+        "hidden_act": ACTIVATIONS[config.activation],
+        "layer_norm_eps": config.norm_epsilon,
+    }
 
 
 def marian(
@@ -36,7 +60,7 @@ def marian(
     has one vocabulary only.
     """
     family = "Pegasus" if config.norm == "pre" else "Marian"
-    wanted: dict[str, tuple[str, ...]] = {
+    wanted: dict[str, tuple[object, ...]] = {
         "normalisation": ("layer",),
         "positions": ("sinusoidal",),
         "activation": tuple(ACTIVATIONS),
@@ -114,14 +138,9 @@ def bert(config: "BertConfig", vocabulary: int, specials: Specials) -> dict[str,
         "architectures": ["BertForPreTraining" if config.next_sentence else heads],
         "vocab_size": vocabulary,
         "tie_word_embeddings": True,
-        "hidden_size": config.d_model,
-        "num_hidden_layers": config.num_layers,
-        "intermediate_size": config.d_ff,
-        "num_attention_heads": config.num_heads,
+        **stack(config),
         "max_position_embeddings": config.max_positions,
         "type_vocab_size": config.num_segments,
-        "hidden_act": ACTIVATIONS[config.activation],
-        "layer_norm_eps": config.norm_epsilon,
         "hidden_dropout_prob": config.dropout,
         "attention_probs_dropout_prob": config.attention_dropout,
         "pad_token_id": specials.pad,
@@ -158,7 +177,10 @@ class Settings:
         value = self.values.get(key, otherwise)
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise self.refused(key, "a number is needed")
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError:
+            raise self.refused(key, "a smaller number is needed") from None
 
     def activation(self, key: str, otherwise: str) -> str:
         value = self.values.get(key, otherwise)
@@ -241,6 +263,24 @@ def from_gpt2(settings: Settings) -> dict[str, Any]:
     }
 
 
+def from_stack(
+    settings: Settings,
+    d_model: int = 768,
+    num_heads: int = 12,
+    activation: str = "gelu",
+    norm_epsilon: float = 1e-12,
+) -> dict[str, Any]:
+    """The sizes of a stack of blocks; the defaults are those of BERT and ViT."""
+    return {
+        "num_layers": settings.whole("num_hidden_layers", 12),
+        "d_model": settings.whole("hidden_size", d_model),
+        "d_ff": settings.whole("intermediate_size", 4 * d_model),
+        "num_heads": settings.whole("num_attention_heads", num_heads),
+        "activation": settings.activation("hidden_act", activation),
+        "norm_epsilon": settings.number("layer_norm_eps", norm_epsilon),
+    }
+
+
 def from_bert(settings: Settings, tensors: Mapping[str, object]) -> dict[str, Any]:
     """Our [model] section. Only the weights show which heads there are."""
     settings.expect(
@@ -254,14 +294,9 @@ def from_bert(settings: Settings, tensors: Mapping[str, object]) -> dict[str, An
     )
     return {
         "kind": "bert",
-        "num_layers": settings.whole("num_hidden_layers", 12),
-        "d_model": settings.whole("hidden_size", 768),
-        "d_ff": settings.whole("intermediate_size", 3072),
-        "num_heads": settings.whole("num_attention_heads", 12),
+        **from_stack(settings),
         "dropout": settings.number("hidden_dropout_prob", 0.1),
         "attention_dropout": settings.number("attention_probs_dropout_prob", 0.1),
-        "activation": settings.activation("hidden_act", "gelu"),
-        "norm_epsilon": settings.number("layer_norm_eps", 1e-12),
         "max_positions": settings.whole("max_position_embeddings", 512),
         "num_segments": settings.whole("type_vocab_size", 2),
         "masked_head": "cls.predictions.bias" in tensors,

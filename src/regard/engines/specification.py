@@ -18,6 +18,7 @@ from ctranslate2.specs import (
     TransformerSpec,
 )
 
+from regard.engines.aligner import Aligner
 from regard.errors import RunError
 from regard.text.tokenizer import Tokenizers
 
@@ -30,17 +31,28 @@ ACTIVATIONS = {
     "relu": Activation.RELU,
     "gelu": Activation.GELU,
     "gelu_tanh": Activation.GELUTanh,
+    "quick_gelu": Activation.GELUSigmoid,
     "swish": Activation.SWISH,
     "swiglu": Activation.SWISH,
 }
+FIRST = Aligner(0)
 # The sub-layers of a block that attend, by the side that the block is on.
 ATTENTIONS = {"encoder": ("self_attention",), "decoder": ("self_attention", "cross_attention")}
 
 
 def specification(
-    tensors: Arrays, config: "TransformerConfig", tokenizers: Tokenizers, positions: int
+    tensors: Arrays,
+    config: "TransformerConfig",
+    tokenizers: Tokenizers,
+    positions: int,
+    aligner: Aligner = FIRST,
 ) -> Any:
-    """The model with its weights as CTranslate2 names them. `shapes` lists the `tensors`."""
+    """The model with its weights as CTranslate2 names them. `shapes` lists the `tensors`.
+
+    CTranslate2 aligns with the mean of the first heads of a layer, so the head of the `aligner` is
+    put first in its layer.
+    """
+    tensors = with_first_head(tensors, aligner, config.num_heads)
     choices = {
         "pre_norm": config.norm == "pre",
         "activation": ACTIVATIONS[config.activation],
@@ -74,6 +86,9 @@ def specification(
             fill_norm(side.layer_norm, tensors, f"{name}_norm")
         for number, layer in enumerate(side.layer):
             fill_block(layer, tensors, f"{name}.{number}")
+    heads = config.num_heads if aligner.head is None else 1
+    spec.decoder.alignment_layer = np.dtype("int16").type(aligner.layer)
+    spec.decoder.alignment_heads = np.dtype("int16").type(heads)
     spec.config.layer_norm_epsilon = 1e-6 if config.normalisation == "rms" else 1e-5
     spec.config.add_source_eos = True
     names, specials = tokenizers.target.vocabulary, tokenizers.target.specials
@@ -83,6 +98,24 @@ def specification(
     spec.register_source_vocabulary(list(tokenizers.source.vocabulary))
     spec.register_target_vocabulary(list(tokenizers.target.vocabulary))
     return spec
+
+
+def with_first_head(tensors: Arrays, aligner: Aligner, num_heads: int) -> Arrays:
+    """The same model with one head of a layer of cross-attention before all others."""
+    if not aligner.head:
+        return tensors
+    order = [aligner.head, *(head for head in range(num_heads) if head != aligner.head)]
+    name = f"decoder.{aligner.layer}.cross_attention"
+    changed = dict(tensors)
+    for part in ("weight", "bias"):
+        if (key := f"{name}.in_projection.{part}") in tensors:
+            # Queries, keys and values, each with rows for each head.
+            heads = tensors[key].reshape(3, num_heads, -1, *tensors[key].shape[1:])
+            changed[key] = np.ascontiguousarray(heads[:, order].reshape(tensors[key].shape))
+    key = f"{name}.out_projection.weight"
+    columns = tensors[key].reshape(len(tensors[key]), num_heads, -1)
+    changed[key] = np.ascontiguousarray(columns[:, order].reshape(tensors[key].shape))
+    return changed
 
 
 def sinusoids(length: int, d_model: int) -> npt.NDArray[np.float32]:

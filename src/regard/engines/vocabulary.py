@@ -5,11 +5,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from regard.engines import merges
+from regard.engines.saved import optional_object, read_object
 from regard.engines.sentencepiece import document_of
 from regard.engines.settings import Settings
 from regard.errors import RunError
 from regard.text import foreign
 from regard.text.tokenizer import SPECIALS, Specials, Tokenizer, Tokenizers
+from regard.text.tokenizer_json import LARGEST_JSON
 
 # The special pieces around a text, for each type of model.
 AROUND = {
@@ -17,6 +20,7 @@ AROUND = {
     "pegasus": ("text", "end"),
     "gpt2": ("text",),
     "bert": ("start", "text", "end"),
+    "clip": ("start", "text", "end"),
 }
 # Their names for each role; the first that exists is used.
 ROLES = {
@@ -35,6 +39,8 @@ USUAL = {
         "end": "[SEP]",
         "mask": "[MASK]",
     },
+    "clip": dict.fromkeys(("pad", "unknown", "end"), "<|endoftext|>")
+    | {"start": "<|startoftext|>"},
 }
 
 
@@ -52,7 +58,7 @@ def tokenizer_files(tokenizer: Tokenizer, model: Mapping[str, Any]) -> dict[str,
     document = json.loads(tokenizer.to_json())
     if not document["added_tokens"]:
         document["added_tokens"] = [
-            {"id": index, "content": piece, "special": True, **PLAIN}
+            {"id": index, "content": piece, "special": True, **foreign.PLAIN}
             for index, piece in enumerate(SPECIALS)
         ]
     document["post_processor"] = foreign.template(
@@ -82,13 +88,14 @@ def tokenizer_files(tokenizer: Tokenizer, model: Mapping[str, Any]) -> dict[str,
     return {"tokenizer.json": document, "tokenizer_config.json": config}
 
 
-PLAIN = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
-
-
 def read_tokenizers(folder: Path, settings: Settings, family: str) -> Tokenizers:
     """One tokenizer for both sides, or a second one in the folder `target`; or SentencePiece's
-    files, one for each side.
+    files, one for each side; or the pieces and merges of CLIP.
     """
+    if family == "clip" and not (folder / "tokenizer.json").is_file():
+        path = folder / "merges.txt"
+        found = adopt(folder, merges.document_of(folder), settings, family, str(path))
+        return Tokenizers(found, found)
     if (folder / "source.spm").is_file() and not (folder / "tokenizer.json").is_file():
         own = folder / "target_vocab.json"
         vocabularies = folder / "vocab.json", own if own.is_file() else folder / "vocab.json"
@@ -110,12 +117,7 @@ def read_tokenizer(folder: Path, settings: Settings, family: str) -> Tokenizer:
         raise RunError(
             f"{folder}: no tokenizer.json here; save the model's fast tokenizer into the folder"
         )
-    try:
-        document = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
-        raise RunError(f"{path}: cannot be read ({error})") from None
-    if not isinstance(document, dict):
-        raise RunError(f"{path}: not a tokenizer")
+    document = read_object(path, LARGEST_JSON)
     bare = {**document, "added_tokens": [], "post_processor": None}
     try:
         return Tokenizer.from_json(json.dumps(bare), str(path))
@@ -128,6 +130,8 @@ def adopt(
 ) -> Tokenizer:
     """A foreign tokenizer in the form in which a run keeps it."""
     specials = special_ids(folder, document, settings, family)
+    if document["model"].get("end_of_word_suffix") == merges.SUFFIX:
+        document = {**document, "decoder": merges.DECODER}
     kept = foreign.adopted(document, specials, AROUND[family], where)
     return Tokenizer.from_json(json.dumps(kept, ensure_ascii=False), where)
 
@@ -140,9 +144,8 @@ def special_ids(folder: Path, document: Any, settings: Settings, family: str) ->
     named: dict[str, Any] = {}
     for file in ("special_tokens_map.json", "tokenizer_config.json"):
         try:
-            read = json.loads((folder / file).read_bytes())
-            named |= read if isinstance(read, dict) else {}
-        except (OSError, ValueError, RecursionError):
+            named |= optional_object(folder / file)
+        except RunError:
             continue
     found: dict[str, int | None] = {}
     for role, keys in ROLES.items():

@@ -17,6 +17,9 @@ class Metric:
             return True
         return new > old if self.higher_is_better else new < old
 
+    def shown(self, value: float) -> str:
+        return f"{value:.{self.decimals}f}"
+
 
 LOSS = Metric("loss", "loss", 3, higher_is_better=False)
 PERPLEXITY = Metric("perplexity", "perplexity", 2, higher_is_better=False)
@@ -39,6 +42,19 @@ RECALLS = (
 )
 MEAN_RECALL = Metric("mean_recall", "mean recall", 1)
 CHANCE = Metric("chance", "by chance", 1)
+# Of forecasts; the errors are in the units of the data.
+FORECASTS = {
+    metric.name: metric
+    for metric in (
+        Metric("mae", "MAE", 4, higher_is_better=False),
+        Metric("mse", "MSE", 4, higher_is_better=False),
+        Metric("mase", "MASE", 3, higher_is_better=False),
+        Metric("mape", "MAPE, %", 2, higher_is_better=False),
+        Metric("wql", "WQL", 4, higher_is_better=False),
+        Metric("crps", "CRPS", 4, higher_is_better=False),
+        Metric("coverage_80", "80 % coverage", 1),
+    )
+}
 
 
 def format_scores(scores: Mapping[str, float | None], metrics: Iterable[Metric]) -> list[str]:
@@ -48,5 +64,5 @@ def format_scores(scores: Mapping[str, float | None], metrics: Iterable[Metric])
     for name, value in scores.items():
         if value is not None:
             metric = known.get(name, Metric(name, name.replace("_", " ")))
-            found.append(f"{metric.title} {value:.{metric.decimals}f}")
+            found.append(f"{metric.title} {metric.shown(value)}")
     return found

@@ -1,14 +1,16 @@
-"""How similar each of a few images is to each of a few texts, as a picture."""
+"""How similar images are to texts, and which of them are confused, as pictures."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from regard.inspect.drawing import literal, save_figure
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from regard.inspect.matching import Confusions
 
 # Above this, numbers could not be read.
 MOST_NUMBERED = 25
@@ -66,5 +68,48 @@ def save_similarity(
     save_figure(figure, path, bbox_inches="tight")
 
 
-def shortened(text: str) -> str:
-    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+def shortened(text: str, longest: int = LONGEST) -> str:
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def save_confusions(
+    found: "Confusions",
+    pixels: "Mapping[int, NDArray[np.uint8]]",
+    texts: Sequence[str],
+    path: Path,
+) -> None:
+    """Save a picture with a row for each confusion: on the left images with their own text and the
+    one that fits better, on the right texts with their own image and the one that fits better. The
+    ending of the name chooses PNG, SVG or PDF.
+    """
+    from matplotlib.figure import Figure
+
+    rows = max(len(found.to_texts), len(found.to_images), 1)
+    figure = Figure(figsize=(13, 0.5 + 1.25 * rows), layout="constrained")
+    axes = figure.subplots(rows, 5, squeeze=False, width_ratios=(1, 3.6, 3.2, 1, 1))
+    for place in axes.flat:
+        place.axis("off")
+    for row, each in enumerate(found.to_texts):
+        show_pixels(axes[row, 0], pixels[each.query])
+        write(axes[row, 1], 0.66, f"its text  {each.right_similarity:.2f}", texts[each.right])
+        write(axes[row, 1], 0.22, f"fits better  {each.wrong_similarity:.2f}", texts[each.wrong])
+    for row, each in enumerate(found.to_images):
+        write(axes[row, 2], 0.44, "text", texts[each.query])
+        show_pixels(axes[row, 3], pixels[each.right], f"its image {each.right_similarity:.2f}")
+        show_pixels(axes[row, 4], pixels[each.wrong], f"fits better {each.wrong_similarity:.2f}")
+    if not any(found):
+        write(axes[0, 1], 0.44, "", "Nothing is confused.")
+    save_figure(figure, path)
+
+
+def show_pixels(axes: Any, pixels: "NDArray[np.uint8]", title: str = "") -> None:
+    shown = pixels.squeeze(-1) if pixels.shape[-1] == 1 else pixels
+    axes.imshow(shown, cmap="gray", vmin=0, vmax=255)
+    axes.set_title(title, fontsize=7)
+
+
+def write(axes: Any, height: float, name: str, text: str) -> None:
+    """A text with its name above it, in the middle of a row."""
+    style = {"transform": axes.transAxes, "va": "center", "fontsize": 8}
+    axes.text(0.02, height + 0.16, name, color="#666666", **style)
+    axes.text(0.02, height - 0.02, literal(shortened(text, 60)), **style)

@@ -16,9 +16,11 @@ BASE = 100.0
 def grid_sinusoids(rows: int, columns: int, d_model: int, amplitude: float = 1.0) -> Tensor:
     """[P, d_model]: the sinusoids of the row, then those of the column."""
     half = d_model // 2
-    row = sinusoids(rows, half, amplitude, BASE)[:, None].expand(-1, columns, -1)
-    column = sinusoids(columns, d_model - half, amplitude, BASE)[None].expand(rows, -1, -1)
-    return torch.cat((row, column), dim=-1).flatten(0, 1)
+    # Without torch.cat, which loads PyTorch's compiler where only shapes are needed.
+    table = torch.empty(rows, columns, d_model, dtype=torch.float64)
+    table[..., :half] = sinusoids(rows, half, amplitude, BASE)[:, None]
+    table[..., half:] = sinusoids(columns, d_model - half, amplitude, BASE)
+    return table.flatten(0, 1)
 
 
 def grid_rotation(rows: int, columns: int, d_k: int, before: int = 0) -> Tensor:

@@ -8,6 +8,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+IMAGES_AT_ONCE = 50
+
 
 class Encoded(NamedTuple):
     """What an encoder makes of images."""
@@ -36,10 +38,15 @@ class Standardise(nn.Module):
     @torch.no_grad()
     def initialise(self, images: Tensor) -> None:
         """Measure the statistics on images [N, C, H, W] of the data."""
-        values = images.transpose(0, 1).flatten(1).double()
-        self.mean.copy_(values.mean(1))
+        # A few images at a time: in double precision, all of them would take gigabytes.
+        parts = images.split(IMAGES_AT_ONCE)
+        count = images[:, 0].numel()
+        mean = sum(each.double().sum((0, 2, 3)) for each in parts) / count
+        distances = (each.double() - mean[:, None, None] for each in parts)
+        variance = sum(each.square().sum((0, 2, 3)) for each in distances) / count
+        self.mean.copy_(mean)
         # An empty channel stays empty.
-        self.std.copy_(values.std(1, correction=0).clamp(min=1.0))
+        self.std.copy_(variance.sqrt().clamp(min=1.0))
 
     def forward(self, images: Tensor) -> Tensor:
         """uint8 or float [B, C, H, W] → float [B, C, H, W], channels last in memory."""

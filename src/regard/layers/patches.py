@@ -33,11 +33,8 @@ class ConvolutionStem(nn.Module):
     patch. Neighbouring patches share pixels, and small models learn much faster than from patches.
     """
 
-    def __init__(self, channels: int, patch_size: int, d_model: int) -> None:
+    def __init__(self, widths: Sequence[int]) -> None:
         super().__init__()
-        halvings = patch_size.bit_length() - 1
-        # Each is twice as wide as the one before it, the last as wide as a patch's vector.
-        widths = [channels, *(max(1, d_model >> later) for later in reversed(range(halvings)))]
         self.convolutions: Sequence[nn.Conv2d] = nn.ModuleList(  # type: ignore[assignment]
             nn.Conv2d(before, after, 3, padding=1, bias=False) for before, after in pairwise(widths)
         )

@@ -5,10 +5,12 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 
 import torch
 
 from regard.errors import RecipeError, RequestError
+from regard.layers.linear import FEWEST_SEQUENCES, Linear
 
 CPU = torch.device("cpu")
 # How long products are measured before a training.
@@ -88,19 +90,34 @@ def gemm_rate(
     if device.type == "cpu" and dtype != torch.float32 and slow_product(dtype, seconds):
         width = 64
     try:
-        rows = torch.randn(4 * width, width, device=device, dtype=dtype)
-        weight = torch.randn(width, 4 * width, device=device, dtype=dtype)
-        product = rows @ weight
-        best, until = float("inf"), time.perf_counter() + seconds
-        while time.perf_counter() < until or best == float("inf"):
-            synchronise(device)
-            started = time.perf_counter()
-            torch.mm(rows, weight, out=product)
-            synchronise(device)
-            best = min(best, time.perf_counter() - started)
+        layer = Linear(width, 4 * width, bias=False, device=device, dtype=dtype)
+        shape = (FEWEST_SEQUENCES, 4 * width // FEWEST_SEQUENCES, width)
+        rows = torch.randn(shape, device=device, dtype=dtype)
+        return fastest(lambda: layer(rows), device, seconds) * 2 * rows.numel() * 4 * width
     finally:
         torch.set_num_threads(before)
-    return 2 * rows.numel() * weight.size(1) / best
+
+
+def loss_rate() -> float:
+    """FLOP/s of the projection on a vocabulary on a CPU, which PyTorch's plain product computes."""
+    rows, weight = torch.randn(2048, 512), torch.randn(512, 2048)
+    product = rows @ weight
+    work = 2 * rows.numel() * weight.size(1)
+    return work * fastest(lambda: torch.mm(rows, weight, out=product), CPU, MEASURED_SECONDS)
+
+
+@torch.no_grad()
+def fastest(product: Callable[[], object], device: torch.device, seconds: float) -> float:
+    """How many of the fastest product a second has; the first one is not measured."""
+    product()
+    best, until = float("inf"), time.perf_counter() + seconds
+    while time.perf_counter() < until or best == float("inf"):
+        synchronise(device)
+        started = time.perf_counter()
+        product()
+        synchronise(device)
+        best = min(best, time.perf_counter() - started)
+    return 1 / best
 
 
 def slow_product(dtype: torch.dtype, seconds: float) -> bool:

@@ -9,7 +9,8 @@ from regard.machine import cores
 from regard.machine.cores import control_groups, lines, words
 
 # glibc's mallopt: keep big buffers instead of returning them to the system after every operation.
-M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD = -1, -2, -3
+# Other threads than the first have heaps that are too small for these, unless all share one.
+M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -2, -3, -8
 
 
 def keep_big_buffers() -> bool:
@@ -26,6 +27,7 @@ def keep_big_buffers() -> bool:
             (M_MMAP_THRESHOLD, limit),
             (M_TRIM_THRESHOLD, limit),
             (M_TOP_PAD, 1 << 26),
+            (M_ARENA_MAX, 1),
         )
     )
 

@@ -42,7 +42,6 @@ class Captioner(nn.Module):
         self, encoder: ImageConfig, config: DecoderConfig, shape: ImageShape, vocabulary: int
     ) -> None:
         super().__init__()
-        self.config = config
         self.encoder = build_encoder(encoder, shape)
         self.dropout = Dropout(encoder.dropout)
         self.projection = nn.Linear(self.encoder.d_model, config.d_model)

@@ -19,12 +19,10 @@ from regard.configs.recurrent import ReaderConfig
 from regard.layers.dropout import Dropout
 from regard.models.bert import Bert
 from regard.models.gpt import GPT
-from regard.models.images import ImageConfig, build_encoder
+from regard.models.images import ImageConfig, build_encoder, whole_of
 from regard.models.reader import Reader
 
 TextConfig = BagConfig | BertConfig | ReaderConfig | GPTConfig
-# The sharpest comparison: similarities times 100, as in the paper.
-LARGEST_SCALE = 100.0
 
 
 class Clip(nn.Module):
@@ -56,7 +54,7 @@ class Clip(nn.Module):
     @property
     def scale(self) -> Tensor:
         """What similarities are multiplied by before they are compared, [1]."""
-        return self.log_scale.exp().clamp(max=LARGEST_SCALE)
+        return self.log_scale.exp().clamp(max=self.space.largest_scale)
 
     def initialise(self, images: Tensor) -> None:
         """Prepare a new model for training on data like these images [N, C, H, W]."""
@@ -66,7 +64,8 @@ class Clip(nn.Module):
         """Pixels [B, C, H, W], or what the encoder has made of them [B, d] → [B, w], each of
         length 1.
         """
-        whole = images.to(self.log_scale.dtype) if images.dim() == 2 else self.encoder(images).whole
+        encoded = images.dim() == 2
+        whole = images.to(self.log_scale.dtype) if encoded else whole_of(self.encoder, images)
         return F.normalize(self.image_projection(self.dropout(whole)), dim=-1)
 
     def text_vectors(self, tokens: Tensor, mask: Tensor) -> Tensor:
@@ -80,6 +79,31 @@ class Clip(nn.Module):
             weights = mask[..., None].to(self.log_scale.dtype)
             pooled = (weights * self.reader.features(tokens, mask)).sum(1) / weights.sum(1)
         return F.normalize(self.text_projection(self.dropout(pooled)), dim=-1)
+
+    def text_parts(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """The states of tokens in the shared space [B, T, w], and how much each counts [B, T]: the
+        vector of a text is their weighted sum, made as long as 1.
+        """
+        if isinstance(self.reader, GPT):
+            states, last = self.reader.features(tokens), mask.sum(1) - 1
+            counts = F.one_hot(last, tokens.size(1)).to(states.dtype)
+        else:
+            states = self.reader.features(tokens, mask)
+            counts = mask.to(states.dtype) / mask.sum(1, keepdim=True)
+        return self.text_projection(states), counts
+
+    def image_parts(self, images: Tensor) -> Tensor | None:
+        """What each cell adds to the vector of the image, [B, S, w]: it is their sum, made as long
+        as 1. None if the encoder takes neither the mean of the cells nor their largest numbers.
+        """
+        grid, whole = self.encoder(images)
+        largest = grid == whole[:, None]
+        parts = grid / grid.size(1)
+        if largest.any(1).all():
+            parts = grid * largest / largest.sum(1, keepdim=True)
+        if not torch.allclose(whole, parts.sum(1), atol=1e-4, rtol=1e-4):
+            return None
+        return self.image_projection(parts)  # type: ignore[no-any-return]
 
     def forward(
         self, images: Tensor, tokens: Tensor, mask: Tensor

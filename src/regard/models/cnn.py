@@ -17,10 +17,12 @@ from torch import Tensor, nn
 
 from regard.configs.cnn import CnnConfig
 from regard.configs.image import ImageShape
+from regard.layers.batch_norm import BatchNorm2d
 from regard.layers.images import Encoded, Standardise, as_grid
 
 # Directions in which images hardly vary are not stretched beyond what this allows.
 LEAST_VARIANCE = 5e-4
+IMAGES_AT_ONCE = 50
 
 
 class Cnn(nn.Module):
@@ -67,8 +69,15 @@ class Whiten(nn.Conv2d):
 
     @torch.no_grad()
     def initialise(self, images: Tensor) -> None:
-        patches = F.unfold(images.double(), 2).transpose(1, 2).flatten(0, 1)  # [all, 4 C]
-        variances, directions = torch.linalg.eigh(patches.T.cov())
+        # A few images at a time: in double precision, all patches would take gigabytes.
+        total = torch.zeros((), dtype=torch.float64)
+        squares, count = total, 0
+        for part in images.split(IMAGES_AT_ONCE):
+            patches = F.unfold(part.double(), 2).transpose(1, 2).flatten(0, 1)  # [all, 4 C]
+            total, squares = total + patches.sum(0), squares + patches.T @ patches
+            count += len(patches)
+        covariance = (squares - torch.outer(total, total) / count) / (count - 1)
+        variances, directions = torch.linalg.eigh(covariance)
         filters = directions / (variances + LEAST_VARIANCE).sqrt()
         filters = filters.T.unflatten(1, (self.in_channels, 2, 2))
         self.weight.copy_(torch.cat((filters, -filters)))
@@ -108,7 +117,7 @@ class Convolution(nn.Module):
     def __init__(self, before: int, after: int) -> None:
         super().__init__()
         self.convolution = nn.Conv2d(before, after, 3, padding=1, bias=False)
-        self.norm = nn.BatchNorm2d(after)
+        self.norm = BatchNorm2d(after)
         nn.init.normal_(self.convolution.weight, std=(2 / (9 * before)) ** 0.5)
 
     def forward(self, x: Tensor, pool: bool = False) -> Tensor:

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from regard.configs.image import ImageShape
 from regard.layers.dropout import Dropout
-from regard.models.images import ImageConfig, build_encoder
+from regard.models.images import ImageConfig, build_encoder, whole_of
 
 
 class ImageLabeller(nn.Module):
@@ -28,7 +28,7 @@ class ImageLabeller(nn.Module):
         """[B, C, H, W] → [B, d]: what the encoder makes of the whole image. `output` turns it into
         logits, after dropout. What a frozen encoder has made of images stays as it is.
         """
-        return images if images.ndim == 2 else self.encoder(images).whole
+        return images if images.ndim == 2 else whole_of(self.encoder, images)
 
     def forward(self, images: Tensor) -> Tensor:
         """Logits [B, L]"""

@@ -5,6 +5,8 @@ training on data like these. Called with images [B, C, H, W] of numbers from 0 t
 or float, it gives `Encoded`.
 """
 
+from torch import Tensor
+
 from regard.configs.cnn import CnnConfig
 from regard.configs.image import ImageShape
 from regard.configs.lite0 import Lite0Config
@@ -30,3 +32,10 @@ def build_encoder(config: ImageConfig, shape: ImageShape) -> ImageEncoder:
             return Mlp(config, shape)
         case Lite0Config():
             return Lite0(config, shape)
+
+
+def whole_of(encoder: ImageEncoder, images: Tensor) -> Tensor:
+    """[B, C, H, W] → [B, d]: the vector of the whole image, where nobody reads the grid."""
+    if isinstance(encoder, Vit):
+        return encoder.whole(images)
+    return encoder(images).whole  # type: ignore[no-any-return]

@@ -12,20 +12,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from regard.configs.image import ImageShape
-from regard.configs.lite0 import Lite0Config
+from regard.configs.lite0 import Lite0Config, blocks
+from regard.layers.batch_norm import BatchNorm2d
 from regard.layers.images import Encoded, Standardise, as_grid
 from regard.models.lite0_weights import read_weights
-
-# Groups of blocks: how many, kernel size, stride of the first, expansion, channels.
-GROUPS = [
-    (1, 3, 1, 1, 16),
-    (2, 3, 2, 6, 24),
-    (2, 5, 2, 6, 40),
-    (3, 3, 2, 6, 80),
-    (3, 5, 1, 6, 112),
-    (4, 5, 2, 6, 192),
-    (1, 3, 1, 6, 320),
-]
 
 
 class Lite0(nn.Module):
@@ -88,7 +78,7 @@ class Convolution(nn.Module):
         self.convolution = nn.Conv2d(
             before, after, kernel, stride, padding=kernel // 2, groups=groups, bias=False
         )
-        self.norm = nn.BatchNorm2d(after, eps=1e-3, momentum=0.01)
+        self.norm = BatchNorm2d(after, eps=1e-3, momentum=0.01)
 
     def forward(self, x: Tensor) -> Tensor:
         (kernel, _), (stride, _) = self.convolution.kernel_size, self.convolution.stride
@@ -121,9 +111,9 @@ class Block(nn.Module):
 
 
 def all_blocks() -> list[Block]:
-    blocks, before = [], 32
-    for count, kernel, stride, expansion, after in GROUPS:
-        for place in range(count):
-            blocks.append(Block(before, after, kernel, 1 if place else stride, expansion))
-            before = after
-    return blocks
+    sizes = blocks()
+    before = [32, *(each.after for each in sizes)]
+    return [
+        Block(width, each.after, each.kernel, each.stride, each.expansion)
+        for width, each in zip(before, sizes, strict=False)
+    ]

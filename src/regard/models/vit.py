@@ -33,15 +33,19 @@ class Vit(nn.Module):
             )
         self.grid = (shape.height // p, shape.width // p)
         self.standardise = Standardise(shape.channels)
-        stem = PatchStem if config.stem == "patch" else ConvolutionStem
-        self.stem = stem(shape.channels, p, config.d_model)
+        self.stem: PatchStem | ConvolutionStem
+        if config.stem == "patch":
+            self.stem = PatchStem(shape.channels, p, config.d_model)
+        else:
+            self.stem = ConvolutionStem(config.stem_widths(shape.channels))
         self.tokens = 1 if config.pooling == "token" else 0
         if self.tokens:
             self.class_token = nn.Parameter(torch.empty(config.d_model))
             nn.init.normal_(self.class_token, std=0.02)
         self.place_patches()
-        self.dropout = Dropout(config.dropout)
         sizes = stack_sizes(config, "pre")
+        self.embedding_norm = sizes.normaliser() if config.embedding_norm else nn.Identity()
+        self.dropout = Dropout(config.dropout)
         self.encoder: Sequence[EncoderBlock] = nn.ModuleList(  # type: ignore[assignment]
             EncoderBlock(sizes) for _ in range(config.num_layers)
         )
@@ -56,16 +60,17 @@ class Vit(nn.Module):
         alike from the first update.
         """
         rows, columns = self.grid
-        waves = grid_sinusoids(rows, columns, self.d_model).float()
-        table = torch.cat((waves.new_zeros(self.tokens, self.d_model), waves))
+        table = torch.zeros(self.tokens + rows * columns, self.d_model)
+        table[self.tokens :] = grid_sinusoids(rows, columns, self.d_model)
+        table *= AMPLITUDE  # in place, which needs no compiler where there are only shapes
         rotation: Tensor | None = None
         self.positions: Tensor | None
         self.rotation: Tensor | None
         match self.config.positions:
             case "learned":
-                self.positions = nn.Parameter(AMPLITUDE * table)
+                self.positions = nn.Parameter(table)
             case "sinusoidal":
-                self.register_buffer("positions", AMPLITUDE * table, persistent=False)
+                self.register_buffer("positions", table, persistent=False)
             case "rotary":
                 self.positions = None
                 d_k = self.config.d_model // self.config.num_heads
@@ -83,7 +88,7 @@ class Vit(nn.Module):
             x = torch.cat((self.class_token.expand(len(x), 1, -1), x), dim=1)
         if self.positions is not None:
             x = x + self.positions
-        return self.dropout(x)  # type: ignore[no-any-return]
+        return self.dropout(self.embedding_norm(x))  # type: ignore[no-any-return]
 
     def forward(self, images: Tensor) -> Encoded:
         x = self.embed(images)
@@ -92,3 +97,15 @@ class Vit(nn.Module):
         x = self.norm(x)
         patches = x[:, self.tokens :]
         return Encoded(patches, x[:, 0] if self.tokens else patches.mean(1))
+
+    def whole(self, images: Tensor) -> Tensor:
+        """[B, C, H, W] → [B, d]: the vector of the whole image, as `forward` gives it. Training
+        with a class token leaves out what the last block makes of the patches, which nobody reads.
+        """
+        if not (self.training and self.tokens and self.rotation is None):
+            return self(images).whole  # type: ignore[no-any-return]
+        x = self.embed(images)
+        *others, last = self.encoder
+        for block in others:
+            x = block(x)
+        return self.norm(last.first(x))  # type: ignore[no-any-return]

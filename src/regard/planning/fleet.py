@@ -25,6 +25,7 @@ class Device:
     bfloat16: float
     link: float  # bytes/s one way to the others in the same machine
     is_card: bool = True
+    loss: float = 0.0  # FLOP/s of the loss, where another library computes it; 0 = as of layers
 
 
 @dataclass(frozen=True)
@@ -114,13 +115,16 @@ def plain(name: str) -> str:
 
 def cores_here(device: "torch.device", processes: int) -> Fleet:
     """A machine without CUDA: the speed of products is measured, the rest is a cautious guess."""
+    from regard.layers.linear import convolutions_are_faster
     from regard.machine import devices
 
     peak = devices.gemm_rate(device)
+    loss = devices.loss_rate() if device.type == "cpu" and convolutions_are_faster() else peak
     free = memory.free_memory() or memory.total_memory() or 8e9
     if device.type != "cpu":
         return Fleet(Device("this machine's graphics", free, 100e9, peak, 0.0, 10e9))
-    one = Device("this CPU", free / processes, 10e9, peak / processes, 0.0, 5e9, is_card=False)
+    peaks = {"float32": peak / processes, "bfloat16": 0.0, "loss": loss / processes}
+    one = Device("this CPU", free / processes, 10e9, link=5e9, is_card=False, **peaks)
     return Fleet(one, processes)
 
 

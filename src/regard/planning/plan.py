@@ -3,15 +3,16 @@
 docs/scale.md says what the formulas were checked against.
 """
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from regard import tasks
-from regard.configs.parameters import num_parameters
-from regard.configs.work import loss_flops
+from regard.configs.parameters import num_frozen, num_parameters
+from regard.configs.work import Part, Work
 from regard.errors import RequestError
 from regard.planning.fleet import Device, Fleet
-from regard.planning.task_planning import Sizes, TaskPlanning
+from regard.planning.task_planning import Sizes, TaskPlanning, batch_size
 from regard.recipe import Recipe
 
 Parallel = Literal["ddp", "fsdp"]
@@ -60,7 +61,8 @@ class Memory:
 @dataclass(frozen=True)
 class Share:
     """The part of an update that one device computes: batches, each with the tokens of a side,
-    padding included. Not `whole` when each batch of the recipe is split over the devices.
+    padding included, or with examples that count as one token each. Not `whole` when each batch of
+    the recipe is split over the devices.
     """
 
     batches: int
@@ -105,7 +107,7 @@ class Plan:
 def planning_of(recipe: Recipe) -> TaskPlanning:
     """The planning functions of the recipe's task; a RequestError where it has none."""
     found = tasks.get(recipe.task).planning
-    if found is None or not hasattr(recipe.model, "training_flops"):
+    if found is None:
         raise RequestError(
             f"{recipe.task}: there is no formula for its work; `regard train` measures it instead"
         )
@@ -113,20 +115,20 @@ def planning_of(recipe: Recipe) -> TaskPlanning:
 
 
 def make_plan(recipe: Recipe, fleet: Fleet, sizes: Sizes, parallel: Parallel = "ddp") -> Plan:
-    config, planning = recipe.model, planning_of(recipe)
+    planning = planning_of(recipe)
     train: Any = recipe.train
     parameters = num_parameters(recipe, sizes.of_model())
     share = split_update(train, fleet.size)
     # Recurrent models stay in float32: a state rounded at each step drifts.
-    if train.precision == "float32" or config.kind == "recurrent":
+    if train.precision == "float32" or recipe.model.kind == "recurrent":
         fleet = replace(fleet, device=replace(fleet.device, bfloat16=0.0))
     mixed = fleet.device.bfloat16 > 0
-    part = share.batch_tokens / train.batch_tokens
+    part = share.batch_tokens / batch_size(train)
     work = planning.work(recipe, part, sizes)
-    flops = config.training_flops(sizes.outputs, work)
-    each = batch_seconds(config, sizes.outputs, fleet.device, flops, work.target_tokens)
+    parts = planning.parts(recipe, sizes, work, mixed)
+    each = batch_seconds(parts, fleet.device)
     waiting = waiting_seconds(parameters, fleet, share, each, parallel)
-    adam = ADAM_BYTES * parameters / fleet.device.bandwidth
+    adam = ADAM_BYTES * (parameters - num_frozen(recipe)) / fleet.device.bandwidth
     adam /= fleet.size if parallel == "fsdp" else 1
     update = share.batches * each + waiting + adam
     return Plan(
@@ -138,7 +140,7 @@ def make_plan(recipe: Recipe, fleet: Fleet, sizes: Sizes, parallel: Parallel = "
         share=share,
         memory=memory(recipe, sizes, parameters, fleet.size, parallel, mixed),
         tokens_per_update=planning.counted_tokens(recipe, work) / part * train.accumulate,
-        flops_per_update=flops * share.batches * fleet.size,
+        flops_per_update=total_flops(parts) * share.batches * fleet.size,
         waiting_seconds=waiting,
         update_seconds=update,
         seconds=train.steps * update,
@@ -147,22 +149,38 @@ def make_plan(recipe: Recipe, fleet: Fleet, sizes: Sizes, parallel: Parallel = "
 
 def split_update(train: Any, devices: int) -> Share:
     """Share an update among devices: by whole batches if they divide evenly, else by rows."""
+    whole = batch_size(train)
     if train.accumulate % devices:
-        return Share(train.accumulate, train.batch_tokens / devices, whole=False)
-    return Share(train.accumulate // devices, train.batch_tokens, whole=True)
+        return Share(train.accumulate, whole / devices, whole=False)
+    return Share(train.accumulate // devices, whole, whole=True)
 
 
-def batch_seconds(
-    config: Any, vocabulary: int, device: Device, flops: float, tokens: float
-) -> float:
+def training_formula(recipe: Recipe, sizes: Mapping[str, int]) -> Callable[[Work], float] | None:
+    """The arithmetic of training a recipe as a function of the work, for a model of these sizes;
+    None for a task that has no formula.
+    """
+    planning = tasks.get(recipe.task).planning
+    if planning is None:
+        return None
+    known = Sizes(sizes.get("inputs", 0), sizes.get("outputs", 0), known=sizes.get("known", 0))
+    return lambda work: total_flops(planning.parts(recipe, known, work, False))
+
+
+def total_flops(parts: Sequence[Part]) -> float:
+    return sum(part.flops + part.loss_flops for part in parts)
+
+
+def batch_seconds(parts: Sequence[Part], device: Device) -> float:
     """Seconds of a forward and backward pass, in the fastest precision of the device: in mixed
-    precision the layers run in bfloat16 and the loss in float32. `tokens` are target tokens.
+    precision the layers run in bfloat16 and the loss in float32.
     """
     pace = CARD_PACE if device.is_card else CPU_PACE
-    loss = loss_flops(config.d_model, vocabulary, tokens)
-    layers = (flops - loss) / (device.bfloat16 or device.float32)
-    products = (layers + loss / device.float32) / pace.share(config.d_model)
-    return float(products + pace.layer_seconds * config.depth)
+    seconds = 0.0
+    for part in parts:
+        layers = part.flops / (device.bfloat16 or device.float32)
+        loss = part.loss_flops / (device.loss or device.float32)
+        seconds += (layers + loss) / pace.share(part.width) + pace.layer_seconds * part.depth
+    return seconds
 
 
 def ring_seconds(num_bytes: float, devices: int, link: float) -> float:
@@ -194,30 +212,33 @@ def memory(
     """Weights, gradients and Adam's two moments in float32; activations of a full batch."""
     train: Any = recipe.train
     share = split_update(train, devices)
-    model = 4.0 * parameters
-    embedding = 4.0 * recipe.model.d_model * sizes.inputs
-    weights, gradients, moments = model, model, 2 * model
+    model, learned = 4.0 * parameters, 4.0 * (parameters - num_frozen(recipe))
+    width = recipe.model.d_model if sizes.inputs or sizes.outputs else 0  # of a vocabulary's table
+    embedding = 4.0 * width * sizes.inputs
+    weights, gradients, moments = model, learned, 2 * learned
+    if train.optimizer == "rowwise":
+        moments = learned / recipe.model.d_model  # one for each row
     # The loss over a vocabulary allocates one more gradient for its weight.
-    loss_gradient = 4.0 * recipe.model.d_model * sizes.outputs
+    loss_gradient = 4.0 * width * sizes.outputs
     loss_gradient *= planning_of(recipe).gradient_beside
     gradients += loss_gradient
     if recipe.train.moving_average:
-        moments += model
+        moments += learned
     if parallel == "fsdp":
         # Embeddings and two blocks are gathered at a time; gradients are whole until the sum.
         whole = embedding + 2 * (model - embedding) / recipe.model.depth
         weights, moments = model / devices + whole, moments / devices
         if share.batches == 1:
-            gradients = model / devices + whole + loss_gradient
+            gradients = learned / devices + whole + loss_gradient
     if mixed:
         weights *= 1.5  # a copy in bfloat16
-    part = share.batch_tokens / train.batch_tokens
+    part = share.batch_tokens / batch_size(train)
     return Memory(weights, gradients, moments, activations(recipe, sizes, part, mixed))
 
 
 def activations(recipe: Recipe, sizes: Sizes, part: float, mixed: bool) -> float:
     """Bytes that the forward pass keeps of a part of a batch, padding included."""
-    planning, config = planning_of(recipe), recipe.model
+    planning = planning_of(recipe)
     work = planning.padded_work(recipe, part, sizes)
-    kept: float = config.activation_bytes(work, mixed)
+    kept = sum(each.kept_bytes for each in planning.parts(recipe, sizes, work, mixed))
     return kept + planning.loss_bytes(recipe, sizes, work)

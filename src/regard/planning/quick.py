@@ -6,6 +6,7 @@ from functools import cache
 import numpy as np
 
 from regard import tasks
+from regard.configs.parameters import num_frozen, num_parameters
 from regard.planning.fleet import Device
 from regard.planning.plan import ADAM_BYTES, batch_seconds
 from regard.recipe import Recipe
@@ -18,20 +19,17 @@ BANDWIDTH = 10e9
 
 def training_seconds(recipe: Recipe) -> float | None:
     """About how long all updates of a recipe take, validation not counted; None where there is no
-    formula for its work. The parameters are those that the arithmetic shows, and the embeddings.
+    formula for its work.
     """
-    planning, config = tasks.get(recipe.task).planning, recipe.model
-    if planning is None or not hasattr(config, "training_flops"):
+    planning = tasks.get(recipe.task).planning
+    if planning is None:
         return None
     sizes = planning.facts(recipe, None, SILENT).sizes
     device = Device("this CPU", 0.0, BANDWIDTH, product_rate(), 0.0, 0.0, is_card=False)
-    work = planning.work(recipe, 1.0, sizes)
-    flops = config.training_flops(sizes.outputs, work)
-    batch = batch_seconds(config, sizes.outputs, device, flops, work.target_tokens)
-    tokens = max(1.0, work.source_tokens, work.target_tokens)
-    parameters = flops / (6 * tokens) + config.d_model * sizes.inputs
-    update = recipe.train.accumulate * batch + ADAM_BYTES * parameters / BANDWIDTH
-    return float(recipe.train.steps * update)
+    parts = planning.parts(recipe, sizes, planning.work(recipe, 1.0, sizes), False)
+    learned = num_parameters(recipe, sizes.of_model()) - num_frozen(recipe)
+    update = recipe.train.accumulate * batch_seconds(parts, device)
+    return float(recipe.train.steps * (update + ADAM_BYTES * learned / BANDWIDTH))
 
 
 @cache

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from regard.configs.work import SENTENCE, Work
+from regard.configs.work import SENTENCE, Part, Work, part_of
 from regard.reporter import Reporter
 from regard.run import Run
 
@@ -15,17 +15,18 @@ PIECES = 1.3
 @dataclass(frozen=True)
 class Sizes:
     """Sizes that depend on the data: the numbers of different tokens or labels that a model reads
-    and predicts, and the mean length of a sentence and of a word in pieces. Both sides of a pair
-    count as equally long.
+    and predicts, the mean length of a sentence and of a word in pieces, and for series the columns
+    that are known in advance. Both sides of a pair count as equally long.
     """
 
     inputs: int
     outputs: int
     sentence: float = SENTENCE
     word: float = PIECES
+    known: int = 0
 
     def of_model(self) -> dict[str, int]:
-        return {"inputs": self.inputs, "outputs": self.outputs}
+        return {"inputs": self.inputs, "outputs": self.outputs, "known": self.known}
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,20 @@ class DataFacts:
     vocabulary_known: bool = False
     labels_known: bool = False
     tokens: float | None = None
+
+
+def text_parts(recipe: Any, sizes: Sizes, work: Work, mixed: bool) -> list[Part]:
+    """A model of text is one part."""
+    return [part_of(recipe.model, sizes.outputs, work, mixed)]
+
+
+def batch_size(train: Any) -> int:
+    """The tokens of a batch, or its examples where these count as one token each."""
+    return int(getattr(train, batch_setting(train)))
+
+
+def batch_setting(train: Any) -> str:
+    return "batch_tokens" if hasattr(train, "batch_tokens") else "batch_size"
 
 
 @dataclass(frozen=True)
@@ -56,9 +71,13 @@ class TaskPlanning:
     # A batch of this many tokens, in words; and a remark after it.
     batch: Callable[[Any, float], str]
     remark: Callable[[Any], str] = lambda recipe: ""
+    # What the parts of the model cost for such work, in mixed precision or not.
+    parts: Callable[[Any, Sizes, Work, bool], list[Part]] = text_parts
     # Bytes that the loss keeps beside the model.
     loss_bytes: Callable[[Any, Sizes, Work], float] = lambda recipe, sizes, work: 0.0
     # Whether the loss allocates one more gradient for its weight.
     gradient_beside: bool = False
+    inputs: str = "pieces"  # the word for what `Sizes.inputs` counts
     has_lengths: bool = True  # of sentences or texts, rather than of windows
     has_labels: bool = False
+    compares_rows: bool = False  # of a batch with each other, so that its size matters

@@ -2,34 +2,80 @@
 
 import asyncio
 import threading
+from collections import OrderedDict, deque
 from collections.abc import AsyncGenerator, Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any, TypeVar
 
+from regard.serve.http.limits import CALLER
 from regard.serve.http.refusal import Refusal
 
 Result = TypeVar("Result")
 MAX_WAITING = 32
+# The requests of one caller fill this part of the queue at most; the rest is for others.
+CALLER_SHARE = 1 / 2
 
 
 class OneThread:
+    """Callers take turns, so that one with many requests does not keep others waiting."""
+
     def __init__(self, max_waiting: int = MAX_WAITING) -> None:
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="one")
         self._max_waiting = max_waiting
         self._waiting = 0
+        self._is_busy = False
+        # Of each caller who waits, in the order of their turns.
+        self._queues: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
 
     async def run(self, work: Callable[..., Result], *arguments: Any) -> Result:
         """Run a function in the thread and return its result. It never starts if the caller is
         cancelled before its turn.
         """
-        if self._waiting >= self._max_waiting:
+        loop = asyncio.get_running_loop()
+        if self._is_busy:
+            await self._wait_for_turn(CALLER.get())
+        self._is_busy = True
+        running = self._executor.submit(work, *arguments)
+
+        def ended(_: Future[Result]) -> None:
+            with suppress(RuntimeError):  # the event loop has ended, and nobody waits any more
+                loop.call_soon_threadsafe(self._next_turn)
+
+        running.add_done_callback(ended)
+        return await asyncio.wrap_future(running)
+
+    async def _wait_for_turn(self, caller: str) -> None:
+        queue = self._queues.get(caller, deque())
+        callers = len(self._queues.keys() | {caller})
+        # A full queue still has room for who has less than an equal part of it.
+        is_full = self._waiting >= self._max_waiting and len(queue) >= self._max_waiting // callers
+        if is_full or len(queue) >= CALLER_SHARE * self._max_waiting:
             raise Refusal(503, "the server is busy; try again", 2)
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._queues.setdefault(caller, queue).append(turn)
         self._waiting += 1
         try:
-            loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._executor, work, *arguments)
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self._next_turn()  # it came too late
+            raise
         finally:
             self._waiting -= 1
+
+    def _next_turn(self) -> None:
+        """Give the thread to the caller whose turn it is, who then comes last."""
+        self._is_busy = False
+        while self._queues:
+            caller, queue = self._queues.popitem(last=False)
+            turn = queue.popleft()
+            if queue:
+                self._queues[caller] = queue
+            if not turn.cancelled():
+                self._is_busy = True
+                turn.set_result(None)
+                return
 
     async def stream(self, source: Callable[[], Iterator[Result]]) -> AsyncGenerator[Result, None]:
         """Iterate in the thread and yield the items as they come. The iteration ends when the

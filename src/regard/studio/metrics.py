@@ -1,8 +1,11 @@
 """Reads the log of a run, from where the page stopped reading."""
 
-import json
+import os
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
+
+from regard.small_files import open_regular
+from regard.training.log import entry_of
 
 # The most bytes that one answer reads; the page asks again at once while there is more.
 MOST_BYTES = 1 << 20
@@ -15,9 +18,9 @@ def read_on(folder: Path, cursor: int) -> dict[str, Any]:
     """
     path = folder / "log.jsonl"
     try:
-        size = path.stat().st_size
-        begin = cursor if 0 <= cursor <= size and ends_a_line(path, cursor) else 0
-        with path.open("rb") as file:
+        with open_regular(path) as file:
+            size = os.fstat(file.fileno()).st_size
+            begin = cursor if 0 <= cursor <= size and ends_a_line(file, cursor) else 0
             file.seek(begin)
             data = file.read(MOST_BYTES)
     except OSError:
@@ -25,11 +28,7 @@ def read_on(folder: Path, cursor: int) -> dict[str, Any]:
     whole = data[: data.rfind(b"\n") + 1]
     events = []
     for line in whole.splitlines():
-        try:
-            event = json.loads(line)
-        except ValueError:
-            continue  # an incomplete line, as a full disk leaves it
-        if isinstance(event, dict) and isinstance(event.get("step"), int):
+        if event := entry_of(line):  # else it is damaged
             events.append(event)
     end = begin + len(whole)
     return {
@@ -40,9 +39,8 @@ def read_on(folder: Path, cursor: int) -> dict[str, Any]:
     }
 
 
-def ends_a_line(path: Path, cursor: int) -> bool:
+def ends_a_line(file: BinaryIO, cursor: int) -> bool:
     if cursor == 0:
         return True
-    with path.open("rb") as file:
-        file.seek(cursor - 1)
-        return file.read(1) == b"\n"
+    file.seek(cursor - 1)
+    return file.read(1) == b"\n"

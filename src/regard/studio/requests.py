@@ -1,6 +1,6 @@
 """The requests of the page, which are checked before they are answered."""
 
-from typing import Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -8,8 +8,14 @@ from regard.errors import RequestError
 
 # Pieces of a sentence: more is neither pleasant to look at nor quick to compute.
 LONGEST = 512
+# Images and texts that are compared: more would not fit on the page.
+MOST_IMAGES, MOST_TEXTS = 16, 32
+# A number that no step of a series exceeds.
+LAST_STEP = 10**12
 
 Ids = list[int]
+# The bytes of an image as base64, row by row.
+Pixels = Annotated[str, Field(max_length=4_500_000)]
 Part = Literal["encoder", "decoder", "cross"]
 Measure = Literal["weights", "norm"]
 
@@ -82,13 +88,76 @@ class TextLayer(Text):
     measure: Measure = "weights"
 
 
+class Samples(Asked):
+    """Validation images, by their places; without any, a choice of them."""
+
+    places: Ids = Field(default=[], max_length=MOST_IMAGES)
+
+
 class Image(Asked):
     """An image as the model sees it, for a run that labels images."""
 
-    pixels: str = Field(max_length=4_500_000)  # bytes as base64, row by row
+    pixels: Pixels
     label: str = Field(default="", max_length=10_000)  # that maps are about; "" is the likeliest
     hidden: Ids = Field(default=[], max_length=256)  # patches, counted row by row
     off: list[str] = Field(default=[], max_length=1_000)  # heads like "encoder.1.3"
+
+
+class Described(Asked):
+    """An image as the model sees it, for a run that describes images."""
+
+    pixels: Pixels
+    hidden: Ids = Field(default=[], max_length=256)
+    prefix: Ids = Field(default=[], max_length=LONGEST)  # pieces that the caption begins with
+    typed: str = Field(default="", max_length=1_000)  # words that come after them
+    output: Ids = Field(default=[], max_length=LONGEST)  # a caption to look at, not the best
+    layer: int = Field(-1, ge=-1)  # of attention; -1 is the usual map
+    head: int = Field(-1, ge=-1)  # -1 is the mean of the layer
+
+
+class Compared(Asked):
+    """Images and texts, for a run that matches them."""
+
+    images: list[Pixels] = Field(min_length=1, max_length=MOST_IMAGES)
+    texts: list[str] = Field(min_length=1, max_length=MOST_TEXTS)
+
+
+class Paired(Asked):
+    pixels: Pixels
+    text: str = Field(max_length=5_000)
+    hidden: Ids = Field(default=[], max_length=256)
+
+
+class Found(Asked):
+    """A part of the names of series that are looked for."""
+
+    text: str = Field(default="", max_length=200)
+
+
+class Window(Asked):
+    """A series whose past ends at a step, for a run that forecasts."""
+
+    series: int = Field(0, ge=0)
+    end: int = Field(0, ge=0, le=LAST_STEP)
+    off: Ids = Field(default=[], max_length=200)  # known columns, by their place
+    # The steps of the chart; the forecast is always among them.
+    first: int = Field(0, ge=0, le=LAST_STEP)
+    last: int = Field(0, ge=0, le=LAST_STEP)
+
+
+class Looked(Window):
+    layer: int = Field(-1, ge=-1)  # of attention; -1 is the mean of all
+    head: int = Field(-1, ge=-1)  # -1 is the mean of the layer
+
+
+class WordCount(Asked):
+    """How many words a map shows."""
+
+    count: int = Field(600, ge=2, le=5_000)
+
+
+class Near(WordCount):
+    word: str = Field(max_length=200)
 
 
 class Length(Asked):

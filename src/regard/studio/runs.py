@@ -1,6 +1,5 @@
 """Runs for the page: files describe them at once, and models load in the background."""
 
-import json
 import threading
 from collections import deque
 from collections.abc import Iterator
@@ -10,14 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 from regard import tasks
 from regard.errors import RegardError, RequestError
-from regard.recipe_format import read_values
 from regard.run import Run
+from regard.small_files import UNEXPECTED, open_regular, read_json
+from regard.tasks.neighbours import has_words
+from regard.training.log import entry_of
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from regard.inspect.heads.heads import Head
     from regard.inspect.maps import Maps
+    from regard.studio.series import Known
+    from regard.studio.series_scores import Measuring
+    from regard.studio.words import WordMap
     from regard.tasks.translation.translator import Translator
 
 # Models kept in memory for each run: the run's own and the checkpoints looked at last.
@@ -26,7 +30,7 @@ MODELS = 3
 TAIL_BYTES = 1 << 18
 SHOWN = (
     *("encoder_layers", "decoder_layers", "d_model", "d_ff", "num_heads", "positions"),
-    *("cell", "attention"),
+    *("cell", "attention", "num_layers"),
 )
 
 
@@ -47,11 +51,15 @@ class OpenRun:
         self.maps: tuple[str, Maps] | None = None
         self.means: dict[int, dict[Head, Tensor]] = {}
         self.text_maps: tuple[str, Maps] | None = None
+        self.confusions: dict[int, dict[str, Any]] = {}
+        self.words: tuple[tuple[int, int], WordMap] | None = None
+        self.series: Known | None = None
+        self.measured: dict[tuple[int, int], Measuring] = {}
 
     def describe(self) -> dict[str, Any]:
         """A description from the run's files, without PyTorch."""
         run = Run(self.folder)
-        recipe, info = read_values(run.recipe_path), read_json(run.info_path)
+        recipe, info = run.values(), read_object(run.info_path)
         entry = tasks.TASKS.get(self.task, tasks.Entry(self.task, module=""))
         sizes = recipe.get("model", {})
         return {
@@ -60,10 +68,12 @@ class OpenRun:
             "status": self.status,
             "problem": self.problem,
             "task": self.task,
-            "views": list(entry.views),
+            # Whatever has words can show them on a map.
+            "views": [*entry.views, *(["map"] if has_words(run) else [])],
             "title": entry.title,
             "explanation": entry.explanation,
             "kind": sizes.get("kind", "transformer"),
+            "encoder": recipe.get("encoder", {}).get("kind"),
             "model": {name: sizes[name] for name in SHOWN if name in sizes},
             "beam_size": recipe.get("decode", {}).get("beam_size", 5),
             "length_penalty": recipe.get("decode", {}).get("length_penalty", 1.0),
@@ -132,13 +142,18 @@ class OpenRun:
     def _opened(self, step: int) -> Any:
         if step and step not in self.checkpoints():
             raise RequestError(f"{self.folder}: there is no checkpoint of step {step}")
-        written = 0 if step else self._written()
-        if (step, written) not in self._models:
+        key = self.weights_of(step)
+        if key not in self._models:
             while len(self._models) >= MODELS:
                 del self._models[next(iter(self._models))]
-            self._models[step, written] = load(self.folder, self.task, step, self.device)
-            self.maps, self.text_maps, self.means = None, None, {}
-        return self._models[step, written]
+            self._models[key] = load(self.folder, self.task, step, self.device)
+            self.maps, self.text_maps, self.words = None, None, None
+            self.means, self.confusions = {}, {}
+        return self._models[key]
+
+    def weights_of(self, step: int) -> tuple[int, int]:
+        """What tells the weights of a step from others: training replaces those of a run."""
+        return step, 0 if step else self._written()
 
 
 def load(folder: Path, task: str, step: int, device: str) -> Any:
@@ -161,10 +176,11 @@ def load(folder: Path, task: str, step: int, device: str) -> Any:
     return found
 
 
-def read_json(path: Path) -> dict[str, Any]:
+def read_object(path: Path) -> dict[str, Any]:
+    """The object in a JSON file; an empty one if there is none."""
     try:
-        found = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
+        found = read_json(path)
+    except (OSError, *UNEXPECTED):
         return {}
     return found if isinstance(found, dict) else {}
 
@@ -172,17 +188,17 @@ def read_json(path: Path) -> dict[str, Any]:
 def samples(log: Path) -> list[dict[str, str]]:
     """Sources with references and outputs of the last validation."""
     try:
-        with log.open("rb") as file:
+        with open_regular(log) as file:
             file.seek(max(0, file.seek(0, 2) - TAIL_BYTES))
-            lines = deque(file)
+            lines = deque(file.read(TAIL_BYTES).split(b"\n"))
     except OSError:
         return []
     while lines:
         line = lines.pop()
         if b'"samples"' in line:
             try:
-                found = json.loads(line)["samples"]
+                found = (entry_of(line) or {})["samples"]
                 return [{name: str(value) for name, value in each.items()} for each in found]
-            except (ValueError, KeyError, TypeError, AttributeError):
+            except UNEXPECTED:
                 continue
     return []

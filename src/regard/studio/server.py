@@ -20,14 +20,23 @@ from regard.studio.guard import Guard
 from regard.studio.metrics import read_on
 from regard.studio.requests import (
     Asked,
+    Compared,
+    Described,
+    Found,
     Image,
     Layer,
     Length,
+    Looked,
+    Near,
     Pair,
+    Paired,
+    Samples,
     Sentence,
     Text,
     TextLayer,
     Weight,
+    Window,
+    WordCount,
     checked,
 )
 from regard.studio.runs import OpenRun
@@ -37,6 +46,7 @@ LARGEST_BODY = 1 << 20
 # Of the pixels that a model sees, as text; and of an image file that a visitor gives.
 LARGEST_PIXELS = 5 << 20
 LARGEST_FILE = 16_000_000
+WITH_PIXELS = ("image", "caption", "caption_hidden", "match", "pair")
 
 
 def build_app(runs: Sequence[OpenRun], host: str = "127.0.0.1", token: str = "") -> Starlette:
@@ -75,7 +85,7 @@ async def body(request: Request) -> object:
     """The JSON of a request. Other types are refused, since forms of other pages can send them."""
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
         raise RequestError("the request is not JSON; send application/json")
-    most = LARGEST_PIXELS if request.url.path == "/api/image" else LARGEST_BODY
+    most = LARGEST_PIXELS if request.path_params.get("question") in WITH_PIXELS else LARGEST_BODY
     data = await content(request, most, "the request is too large; send at most a megabyte")
     try:
         return json.loads(data)
@@ -140,13 +150,27 @@ Answer = Callable[[OpenRun, Any], dict[str, Any]]
 
 def questions() -> dict[str, tuple[type[Asked], Answer]]:
     """The questions by name, each with its schema and its answer, which needs PyTorch."""
-    from regard.studio import endpoints, images, texts
+    from regard.studio import captions, endpoints, images, matches, texts, words
+    from regard.studio.series import series_forecast, series_names, series_overview, series_past
+    from regard.studio.series_scores import series_scores
 
     return {
         "text": (Text, texts.text),
         "image": (Image, images.image),
-        "image_samples": (Asked, images.image_samples),
+        "image_samples": (Samples, images.image_samples),
         "image_positions": (Asked, images.image_positions),
+        "caption": (Described, captions.caption),
+        "caption_hidden": (Described, captions.caption_hidden),
+        "match": (Compared, matches.match),
+        "pair": (Paired, matches.pair),
+        "confusions": (Asked, matches.confusions),
+        "series_names": (Found, series_names),
+        "series_overview": (Window, series_overview),
+        "series_forecast": (Window, series_forecast),
+        "series_past": (Looked, series_past),
+        "series_scores": (Asked, series_scores),
+        "word_map": (WordCount, words.word_map),
+        "near": (Near, words.near),
         "trace": (Pair, endpoints.trace),
         "weight": (Weight, endpoints.weight),
         "tree": (Sentence, endpoints.tree),

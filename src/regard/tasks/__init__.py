@@ -4,7 +4,8 @@ A task is one module (a folder for translation) that holds `TASK`. It is loaded 
 this list loads nothing.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Literal
 
@@ -52,8 +53,10 @@ class Entry:
     takes_examples: bool = True
     # Settings of `regard train` beside the files that this task takes.
     options: frozenset[str] = frozenset()
-    # What the server answers with a run: "translations", "completions", "embeddings", and
-    # "labels" of images.
+    # Settings of [data] that have a flag of their own, and what each of them says.
+    data_flags: Mapping[str, str] = field(default_factory=dict)
+    # What the server answers with a run: "translations", "completions", "embeddings", of images
+    # "labels", "captions" and "matches" with texts, and of series "forecasts".
     serves: frozenset[str] = frozenset()
     # Tabs of the studio, and the title and explanation of the first.
     views: tuple[str, ...] = ("training",)
@@ -85,7 +88,7 @@ TASKS: dict[str, Entry] = {
                 "compare",
             ),
             commands=frozenset(
-                {"translate", "compare", "heads", "prune"}
+                {"translate", "file", "compare", "heads", "prune"}
                 | {"inspect alignment", "inspect gradients"}
                 | {"export ctranslate2", "export huggingface"}
             ),
@@ -123,6 +126,13 @@ TASKS: dict[str, Entry] = {
             ),
             commands=frozenset({"fill", "export huggingface"}),
             families=("bert",),
+        ),
+        Entry(
+            name="word-vectors",
+            module="regard.tasks.word_vectors",
+            flag="text",
+            columns=(TEXT,),
+            serves=frozenset({"embeddings"}),
         ),
         Entry(
             name="classification",
@@ -173,7 +183,8 @@ TASKS: dict[str, Entry] = {
                 "The probability of each label, and which parts of the image it comes from: hide a "
                 "patch and read what changes."
             ),
-            commands=frozenset({"classify"}),
+            commands=frozenset({"classify", "export huggingface"}),
+            families=("vit",),
         ),
         Entry(
             name="captioning",
@@ -189,9 +200,13 @@ TASKS: dict[str, Entry] = {
             ),
             columns=(Column(("image",), "text"), Column(("caption",), "text")),
             takes_examples=False,
-            views=("training",),
+            serves=frozenset({"captions"}),
+            views=("caption", "training"),
             title="Describe images",
-            explanation="A caption of each image.",
+            explanation=(
+                "A caption, word by word. Choose a word to see where the model looks and what else "
+                "it might have written; hide a patch, or continue with another word."
+            ),
             commands=frozenset({"caption"}),
         ),
         Entry(
@@ -201,11 +216,42 @@ TASKS: dict[str, Entry] = {
             companions=(Companion("captions", needed=True),),
             columns=(Column(("image",), "text"), Column(("caption",), "text")),
             takes_examples=False,
-            serves=frozenset({"embeddings"}),
-            views=("training",),
+            serves=frozenset({"embeddings", "matches"}),
+            views=("match", "training"),
             title="Match images and texts",
-            explanation="How well texts fit an image.",
-            commands=frozenset({"match", "search"}),
+            explanation=(
+                "How well each text fits each image. Choose one of each to see which words and "
+                "which patches make them fit."
+            ),
+            commands=frozenset({"match", "search", "export huggingface"}),
+            families=("clip",),
+        ),
+        Entry(
+            name="forecasting",
+            module="regard.tasks.forecasting",
+            flag="series",
+            flag_help=(
+                "Numbers over time: tables (.csv, .tsv, .jsonl) with a column, an id or a row for "
+                "each series."
+            ),
+            data_flags={
+                "target": "With --series: the column to forecast; several have commas in between.",
+                "time": "With --series: the column of times.",
+                "id": "With --series: the column that tells series apart.",
+                "known": "With --series: columns that are known in advance, such as holidays.",
+                "horizon": "With --series: how many steps to forecast.",
+                "every": "With --series: a longer step, of which means are taken, like 1h.",
+                "zone": "With --series: the place whose clock times are on, like Europe/Berlin.",
+                "dates": "With --series: what 01/02/2024 means, day-first or month-first.",
+            },
+            serves=frozenset({"forecasts"}),
+            views=("series", "training"),
+            title="Forecast",
+            explanation=(
+                "What comes next, and how sure that is. Drag the end of the past, or switch off "
+                "what is known in advance, and the forecast follows."
+            ),
+            commands=frozenset({"forecast"}),
         ),
     )
 }
@@ -254,6 +300,11 @@ def flags() -> dict[str, str]:
         for each in entry.companions
         if each.flag_help
     }
+
+
+def data_flags() -> dict[str, str]:
+    """The flags that stand for settings of [data], and what each of them says."""
+    return {name: text for entry in TASKS.values() for name, text in entry.data_flags.items()}
 
 
 def for_family(family: str) -> Entry | None:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,6 @@ from regard.tasks.image_sections import CaptionedImageSection
 from regard.training.events import Event, Note, Phase
 
 if TYPE_CHECKING:
-    from regard.data.caption_batches import CaptionedImages, Images
     from regard.text.tokenizer import Tokenizer
 
 
@@ -38,24 +37,27 @@ class Described:
     def texts(self) -> list[str]:
         return [text for each in self.captions for text in each]
 
-    def encoded(
-        self, tokenizer: "Tokenizer", images: "Images", longest: int, training: bool
-    ) -> "tuple[CaptionedImages, int]":
-        """The captions as ids, each with its image, and how many are left out as too long."""
-        from regard.data.caption_batches import CaptionedImages
-
-        end = tokenizer.specials.end
+    def encoded(self, tokenizer: "Tokenizer", longest: int) -> "EncodedCaptions":
+        """The captions of 1 to `longest` pieces."""
         owners = np.repeat(np.arange(len(self.captions)), [len(each) for each in self.captions])
-        ids = [[*each, end] for each in tokenizer.encode_batch(self.texts())]
-        kept = [place for place, each in enumerate(ids) if 1 < len(each) <= longest + 1]
-        found = CaptionedImages(
-            images,
+        texts = self.texts()
+        ids = tokenizer.encode_batch(texts)
+        kept = [place for place, each in enumerate(ids) if 1 <= len(each) <= longest]
+        return EncodedCaptions(
             owners[kept].astype(np.int64),
+            [texts[place] for place in kept],
             [ids[place] for place in kept],
-            training,
-            tokenizer.specials.start,
+            len(ids) - len(kept),
         )
-        return found, len(ids) - len(kept)
+
+
+class EncodedCaptions(NamedTuple):
+    """Captions as pieces, each with its image."""
+
+    owners: "np.ndarray[Any, np.dtype[np.int64]]"  # the number of the image within its part
+    texts: list[str]
+    ids: list[list[int]]
+    left_out: int  # captions that are too long
 
 
 @dataclass(frozen=True)
@@ -128,6 +130,8 @@ def test_captions(files: Sequence[Path], data: CaptionedImageSection) -> Caption
         for number, texts in enumerate(found.by_image)
         if texts and (TEST not in found.splits or found.splits[number] == TEST)
     ]
+    if not kept:
+        raise DataError(f"{files[0]}: no image to test on has a caption; give captions of them")
     numbers = {number: place for place, number in enumerate(kept)}
     return CaptionList(
         [

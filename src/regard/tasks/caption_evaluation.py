@@ -1,14 +1,13 @@
 """Scores a captioner, and always what its scores would be without the images."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from regard.data.captions import CaptionList
-from regard.errors import DataError
 from regard.evaluate.caption_scores import CaptionReferences, CaptionScores
 from regard.run import Run
 from regard.tasks.caption_data import test_captions
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 
     from regard.decode.search import Search
 
-IMAGES_AT_ONCE = 64
 SHUFFLED, ONE = "images shuffled", "one sentence for all"
 LOOKED_AT = 50
 
@@ -44,18 +42,11 @@ def scored(
     """BLEU-1 to BLEU-4 and CIDEr-D, of the captions and of both controls."""
     started = time.perf_counter()
     captions, kept = [], []
-    with test.reporter.progress("describing", len(found.images)) as advance:
-        for numbers in parts(range(len(found.images))):
-            pixels, read, problems = captioner.reader.readable(found.images, numbers)
-            for problem in problems:
-                test.reporter.say(problem)
-            if read:
-                best = captioner.search_pixels(pixels, search)
-                captions += [each[0].text for each in best]
-                kept += read
-            advance(len(numbers))
-    if not kept:
-        raise DataError(f"{found.images.names[0]}: none of the images can be read")
+    numbers = range(len(found.images))
+    reading = captioner.reader.read_all(found.images, numbers, "describing", test.reporter)
+    for pixels, read in reading:
+        captions += [each[0].text for each in captioner.search_pixels(pixels, search)]
+        kept += read
     seconds = time.perf_counter() - started
     test.reporter.say("Scoring …")
     references = CaptionReferences([found.by_image[number] for number in kept])
@@ -153,8 +144,3 @@ def map_differences(model: Any, held_out: Any) -> "NDArray[np.float64]":
         if weights is not None and len(weights) > 1:
             found.append(difference(weights))
     return np.array(found)
-
-
-def parts(items: Sequence[int]) -> Iterator[Sequence[int]]:
-    for start in range(0, len(items), IMAGES_AT_ONCE):
-        yield items[start : start + IMAGES_AT_ONCE]

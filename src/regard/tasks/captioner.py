@@ -3,12 +3,13 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, cast, overload
+from typing import TYPE_CHECKING, Any, Self, overload
 
 from regard.decode.search import Search
 from regard.errors import RequestError, shown
 from regard.run import Run
-from regard.tasks.image_inputs import ImageReader, several
+from regard.tasks.from_run import FromRun
+from regard.tasks.image_inputs import ImageReader, in_parts, several
 from regard.tasks.inputs import summary
 from regard.tasks.task import Evaluation, Test
 from regard.text.tokenizer import Tokenizer
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from regard.decode.hypothesis import Hypothesis
     from regard.inspect.captions import WordMaps
     from regard.models.captioner import Captioner as Model
-
-IMAGES_AT_ONCE = 64
 
 
 @dataclass(frozen=True, repr=False)
@@ -66,7 +65,7 @@ class ImageCaption:
         return f"ImageCaption({self.text!r}, score {self.score:.3f})"
 
 
-class Captioner:
+class Captioner(FromRun):
     """Describes images.
 
     `regard.load` or `Captioner.load` gives one of a run folder.
@@ -78,6 +77,8 @@ class Captioner:
     >>> captioner.caption("dog.jpg")  # doctest: +SKIP
     'a brown dog runs through the grass .'
     """
+
+    task = "captioning"
 
     def __init__(
         self,
@@ -99,31 +100,7 @@ class Captioner:
         return summary("Captioner", self.folder, self.model, f"beam {self.search.beam_size}")
 
     @classmethod
-    def load(cls, folder: Path | str, device: str = "cpu") -> Self:
-        """Load the captioner of a run folder.
-
-        Parameters
-        ----------
-        folder
-            The run folder.
-        device
-            cpu, cuda, mps, or auto for the best that there is.
-
-        Returns
-        -------
-        Captioner
-
-        Raises
-        ------
-        RunError
-            There is no run in the folder, or one of another task.
-        """
-        from regard.machine.devices import choose_device
-        from regard.weights import load_model
-
-        run = Run.open(folder)
-        recipe = run.recipe_for("captioning")
-        model = cast("Model", load_model(run).to(choose_device(device)))
+    def _of(cls, run: Run, recipe: Any, model: Any) -> Self:
         search = Search(**recipe.decode.model_dump())
         reader, tokenizer = ImageReader.of(recipe.data), run.tokenizers().target
         return cls(model, tokenizer, reader, search, recipe.data.max_length, run.folder)
@@ -181,16 +158,16 @@ class Captioner:
             An image cannot be read.
         """
         given, _ = several(images)
-        found = []
-        for start in range(0, len(given), IMAGES_AT_ONCE):
-            pixels = self.reader.pixels(given[start : start + IMAGES_AT_ONCE])
-            found += self.search_pixels(pixels, search or self.search)
-        return found
+        return [
+            each
+            for part in in_parts(given)
+            for each in self.search_pixels(self.reader.pixels(part), search or self.search)
+        ]
 
     def search_pixels(
-        self, pixels: "NDArray[np.uint8]", search: Search
+        self, pixels: "NDArray[np.uint8]", search: Search, prefix: Sequence[int] = ()
     ) -> list[list[ImageCaption]]:
-        """Captions of images [B, S, S, C] as the model sees them."""
+        """Captions of images [B, S, S, C] as the model sees them, which all begin with a prefix."""
         import torch
 
         from regard.decode.outputs import outputs
@@ -205,11 +182,13 @@ class Captioner:
                 torch.full((len(pixels),), self.longest + 1, device=device),
                 search,
                 self.tokenizer.specials,
+                [list(prefix)] * len(pixels),
             )
         return [[ImageCaption.of(each, self.tokenizer) for each in one] for one in found]
 
     def maps(self, image: Any, ids: Sequence[int] | None = None) -> "WordMaps":
-        """Where the model looks when it writes each word.
+        """Where the model looks when it writes each word, and which parts of the image the word
+        needs.
 
         Parameters
         ----------
@@ -224,28 +203,17 @@ class Captioner:
 
         Raises
         ------
+        DataError
+            The image cannot be read.
         RequestError
-            The model does not look at parts of an image, or the caption is empty.
+            The caption is empty.
         """
-        import torch
-
-        from regard.inspect.captions import WordMaps, word_weights
+        from regard.inspect.captions import word_maps
 
         pixels = self.reader.square(image)
-        pieces = list(
-            self.search_pixels(pixels[None], self.search)[0][0].ids if ids is None else ids
-        )
-        images = torch.from_numpy(pixels[None]).permute(0, 3, 1, 2)
-        weights = word_weights(self.model, images, pieces, self.tokenizer)
-        if weights is None:
-            raise RequestError(
-                "there are no maps to draw: the caption is empty"
-                if not pieces
-                else "there are no maps to draw: the model looks at the image as a whole "
-                '(model.attention = "none")'
-            )
-        words = self.tokenizer.decode(pieces).split(" ")
-        return WordMaps(words, weights.reshape(len(weights), *self.model.encoder.grid), pixels)
+        if ids is None:
+            ids = self.search_pixels(pixels[None], self.search)[0][0].ids
+        return word_maps(self, pixels, list(ids))
 
     def evaluate(
         self, images: Iterable[Any], references: Iterable[Sequence[str]], bootstrap: int = 1000

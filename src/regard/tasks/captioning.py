@@ -3,42 +3,40 @@
 from collections.abc import Generator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
 from regard.configs.captioner import RecurrentCaptionerConfig, TransformerCaptionerConfig
-from regard.configs.cnn import CnnConfig
-from regard.configs.lite0 import Lite0Config
-from regard.configs.vit import VitConfig
 from regard.data.image_files import TEST, VALID
 from regard.evaluate.metrics import BLEU, CIDER, PERPLEXITY, SHUFFLED_CIDER
-from regard.recipe import Recipe, Section, parse_section
+from regard.recipe import Section, parse_section
 from regard.run import Run
-from regard.tasks import caption_data, caption_sizes, image_data, image_features
-from regard.tasks.image_sections import AugmentationSection, CaptionedImageSection, check_images
-from regard.tasks.sections import SampledTraining, TokenizerSection
+from regard.tasks import caption_data, caption_sizes, captioned, image_data, image_features
+from regard.tasks.captioned import CaptionedRecipe
+from regard.tasks.image_planning import CAPTIONING
+from regard.tasks.image_sections import check_images
+from regard.tasks.sections import SampledTraining
 from regard.tasks.task import (
-    DataFlags,
     Description,
     Evaluation,
+    ImageQuestion,
     Sizes,
     Suggestion,
     Task,
     Test,
 )
 from regard.tasks.task import Section as Values
-from regard.tasks.tokenizers import known_tokenizers, learn
-from regard.text.tokenizer import Tokenizer, Tokenizers
-from regard.training.events import Event, ExamplesReady, Note, Phase
+from regard.text.tokenizer import Tokenizer
+from regard.training.events import Event, ExamplesReady
 
 if TYPE_CHECKING:
-    from torch import Tensor, nn
+    from torch import nn
 
-    from regard.data.caption_batches import CaptionedImages, Images
+    from regard.data.caption_batches import CaptionedImages
     from regard.evaluate.validation import HeldOut
-    from regard.models.captioner import Captioner as CaptionerModel
+    from regard.inspect.captions import WordMaps
     from regard.tasks.captioner import Captioner
     from regard.training.setup import TrainingSetup
 
@@ -66,24 +64,16 @@ class CaptionSearch(Section):
     )
 
 
-class CaptioningRecipe(Recipe):
+class CaptioningRecipe(CaptionedRecipe):
     """A model that describes images."""
 
-    encoders: ClassVar = {"cnn": CnnConfig, "vit": VitConfig, "lite0": Lite0Config}
     models: ClassVar = {
         "recurrent": RecurrentCaptionerConfig,
         "transformer": TransformerCaptionerConfig,
     }
-    pretrained: ClassVar = dict.fromkeys(image_features.PRETRAINED, "encoder")
     metrics = ("loss", "bleu", "cider")
 
     task: Literal["captioning"] = Field(default="captioning", description="What the model is for.")
-    data: CaptionedImageSection
-    augmentation: AugmentationSection = AugmentationSection()
-    tokenizer: TokenizerSection = TokenizerSection()
-    encoder: CnnConfig | VitConfig | Lite0Config = Field(
-        default_factory=dict, validate_default=True
-    )
     model: RecurrentCaptionerConfig | TransformerCaptionerConfig = Field(
         default_factory=dict, validate_default=True
     )
@@ -105,7 +95,7 @@ def setup(run: Run, recipe: CaptioningRecipe) -> "Generator[Event, None, Trainin
 
     image_features.check_weights(recipe.encoder)
     found = yield from caption_data.prepared(run, recipe.data, recipe.seed)
-    tokenizer = yield from tokenizer_of(run, recipe, found)
+    tokenizer = (yield from captioned.vocabulary(run, recipe, found)).target
     train = yield from examples(run, recipe, found, "train", tokenizer)
     valid = yield from examples(run, recipe, found, "valid", tokenizer)
     batch_tokens = recipe.train.batch_tokens
@@ -126,20 +116,9 @@ def setup(run: Run, recipe: CaptioningRecipe) -> "Generator[Event, None, Trainin
             batch_tokens,
             recipe.data.max_length,
         ),
-        initialise=partial(initialise, found.images),
+        initialise=partial(captioned.initialise, found.images, recipe.data, tokenizer),
         remark=f"images of {size} × {size} pixels, vocabulary {len(tokenizer):,}",
     )
-
-
-def tokenizer_of(
-    run: Run, recipe: CaptioningRecipe, found: caption_data.DescribedImages
-) -> Generator[Event, None, Tokenizer]:
-    if known := known_tokenizers(run, recipe):
-        return known.target
-    yield Phase("Learning the vocabulary")
-    tokenizer = learn(recipe.tokenizer, found.part("train").texts())
-    run.save_tokenizers(Tokenizers(tokenizer, tokenizer))
-    return tokenizer
 
 
 def examples(
@@ -149,45 +128,15 @@ def examples(
     name: str,
     tokenizer: Tokenizer,
 ) -> "Generator[Event, None, CaptionedImages]":
-    """The captions of a part, with its images: pixels, or what a frozen encoder makes of them."""
-    from regard.data.caption_batches import ImagePixels
+    """The captions of a part, with its images."""
+    from regard.data.caption_batches import CaptionedImages
 
-    training = name == "train"
-    part, pixels = found.part(name), found.images.cache.pixels
-    images: Images = ImagePixels(
-        pixels, part.rows, changes(recipe.augmentation) if training else None
-    )
-    if image_features.once(recipe.encoder, recipe.augmentation):
-        images = yield from image_features.features(
-            run,
-            cast("Lite0Config", recipe.encoder),
-            (pixels, part.rows),
-            name,
-            recipe.model.looks_at,
-            training and recipe.augmentation.flip,
-        )
-    encoded, left = part.encoded(tokenizer, images, recipe.data.max_length, training)
-    if left:
-        yield Note(f"{left:,} captions of more than {recipe.data.max_length} pieces are left out")
-    return encoded
-
-
-def changes(settings: AugmentationSection) -> Any:
-    """How images are changed at random, the same for every caption of one batch."""
-    change = image_data.changes(settings.model_copy(update={"cut_mix": 0.0}), 1)
-    if change is None:
-        return None
-
-    def changed(images: "Tensor") -> "Tensor":
-        return change(images, images)[0]
-
-    return changed
-
-
-def initialise(images: image_data.CachedImages, model: "CaptionerModel") -> str:
-    """Fit the first layer to the data, or take the weights that are known."""
-    model.initialise(images.sample())
-    return ""
+    images = yield from captioned.images(run, recipe, found, name, recipe.model.looks_at)
+    longest = recipe.data.max_length
+    encoded = yield from captioned.captions(recipe, found, name, tokenizer, longest)
+    specials = tokenizer.specials
+    ids = [[*each, specials.end] for each in encoded.ids]
+    return CaptionedImages(images, encoded.owners, ids, specials.start)
 
 
 def load(folder: Path, device: str) -> "Captioner":
@@ -202,6 +151,13 @@ def evaluate(run: Run, test: Test) -> Evaluation:
     return evaluate(run, test)
 
 
+def attend_image(folder: Path, image: Path, question: ImageQuestion, device: str) -> "WordMaps":
+    """The maps of a caption that is given, or of the model's own."""
+    text, captioner = question.only("text").text, load(folder, device)
+    ids = None if text is None else captioner.tokenizer.encode(text)
+    return captioner.maps(image, ids)
+
+
 def after_training(
     run: Run, recipe: CaptioningRecipe, model: "nn.Module", held_out: "HeldOut"
 ) -> list[str]:
@@ -211,27 +167,8 @@ def after_training(
 
 
 def describe(recipe: CaptioningRecipe, run: Run | None) -> Description:
-    data, tokenizer = recipe.data, recipe.tokenizer
-    known = run.tokenizers().target if run is not None and run.has_tokenizers() else None
-    count = len(known) if known else tokenizer.vocabulary_size
-    size = f"{data.image_size} × {data.image_size} pixels"
-    return Description(
-        what="A model that describes images",
-        data=data.shown(),
-        columns=("image", "caption", "a caption of a person"),
-        facts={
-            "data": data.shown(),
-            "images": size,
-            "encoder": recipe.encoder.summary(),
-            "vocabulary": f"{tokenizer.kind}, {'' if known else 'up to '}{count:,} pieces",
-        },
-        sizes={**image_data.sizes_of(data), "outputs": count},
-    )
-
-
-def data_section(flags: DataFlags) -> tuple[Values, str]:
-    files = flags.companions.get("captions", ())
-    return {**flags.files(), "captions": list(map(str, files))}, "captions"
+    columns = ("image", "caption", "a caption of a person")
+    return captioned.described("A model that describes images", columns, recipe, run)
 
 
 def suggest(data: Values, asked: Mapping[str, Any], preset: str) -> Suggestion:
@@ -239,7 +176,7 @@ def suggest(data: Values, asked: Mapping[str, Any], preset: str) -> Suggestion:
     found = caption_data.captioned(section)
     splits = found.splits or [""] * len(found.images)
     learned = [split not in (VALID, TEST) for split in splits]
-    captions = sum(learned[each.image] for each in found.captions)
+    captions = [each.text for each in found.captions if learned[each.image]]
     images = len(np.unique([each.image for each in found.captions if learned[each.image]]))
     facts = image_data.look_at(found.images)
     return caption_sizes.suggest_captioner(facts, images, captions, data, asked)
@@ -259,10 +196,14 @@ TASK = Task(
     describe=describe,
     commands=lambda recipe: (
         "regard caption {run} photo.jpg",
+        "regard attend {run} photo.jpg --picture words.png",
         "regard evaluate {run} --data test/ captions.tsv",
     ),
     after_training=after_training,
     measures="the captions with the images shuffled",
-    data_section=data_section,
+    data_section=partial(captioned.data_section, "captions"),
     suggest=suggest,
+    attend_image=attend_image,
+    check=captioned.check,
+    planning=CAPTIONING,
 )

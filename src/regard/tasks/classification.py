@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 from pydantic import Field
@@ -13,6 +12,7 @@ from regard.evaluate.metrics import ACCURACY, CALIBRATION_ERROR, MACRO_F1, TEMPE
 from regard.run import Run
 from regard.tasks import label_sizes, labels
 from regard.tasks.checking import labelled_report
+from regard.tasks.from_run import FromRun
 from regard.tasks.inputs import items_of, same_length, summary, texts_of
 from regard.tasks.task import Evaluation, Section, Task, Test, TextQuestion
 
@@ -59,7 +59,7 @@ class Classification:
         return notebook.bars(self.probabilities)
 
 
-class Classifier:
+class Classifier(FromRun):
     """Predicts the labels of texts.
 
     `regard.load` or `Classifier.load` gives one of a run folder.
@@ -74,6 +74,8 @@ class Classifier:
     [Classification('pos', 0.998), Classification('neg', 0.997)]
     """
 
+    task = "classification"
+
     def __init__(self, labelling: "Labelling") -> None:
         self.labelling = labelling
 
@@ -82,28 +84,10 @@ class Classifier:
         return summary("Classifier", self.labelling.folder, self.model, count)
 
     @classmethod
-    def load(cls, folder: Path | str, device: str = "cpu") -> Self:
-        """Load the classifier of a run folder.
-
-        Parameters
-        ----------
-        folder
-            The run folder.
-        device
-            cpu, cuda, mps, or auto for the best that there is.
-
-        Returns
-        -------
-        Classifier
-
-        Raises
-        ------
-        RunError
-            There is no run in the folder, or one of another task.
-        """
+    def _of(cls, run: Run, recipe: Any, model: Any) -> Self:
         from regard.tasks.labelling import Labelling
 
-        return cls(Labelling.load(folder, "classification", device))
+        return cls(Labelling.of(run, recipe, model))
 
     @property
     def model(self) -> "Labeller":

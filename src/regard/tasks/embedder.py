@@ -19,7 +19,9 @@ from regard.errors import RequestError
 from regard.machine.devices import choose_device
 from regard.run import Run
 from regard.tasks.inputs import texts_of
+from regard.tasks.neighbours import WordVectors
 from regard.text.tokenizer import Tokenizer
+from regard.text.word_vocabulary import WordVocabulary, vocabulary_file
 from regard.weights import load_model
 
 if TYPE_CHECKING:
@@ -35,7 +37,7 @@ Features = Callable[[list[int]], Tensor]
 class Reader:
     """The way a run's model reads a text, and the number of tokens it reads at a time."""
 
-    tokenizer: Tokenizer
+    tokenizer: Tokenizer | WordVocabulary
     features: Features
     room: int
     # Images to vectors [images, d], by a model that reads them as well; its texts have one vector
@@ -238,6 +240,18 @@ def labelling_reader(run: Run, device: str) -> Reader:
     model, tokenizer = loaded(run, device)
     room = min(recipe.data.max_length, model.reader.longest) - 2
     return Reader(tokenizer, reading(model.reader, tokenizer), room)
+
+
+def word_reader(run: Run, device: str) -> Reader:
+    """A text as the vectors of its words; their mean stands for its end, and so for the text."""
+    vectors = torch.from_numpy(WordVectors.load(run.folder, device).vectors)
+
+    def features(ids: list[int]) -> Tensor:
+        found = vectors[ids]
+        mean = found.mean(0, keepdim=True) if ids else torch.zeros(1, vectors.size(1))
+        return torch.cat((found, mean))
+
+    return Reader(WordVocabulary.load(vocabulary_file(run.folder)), features, sys.maxsize)
 
 
 def reading(model: Any, tokenizer: Tokenizer) -> Features:

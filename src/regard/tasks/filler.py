@@ -4,17 +4,16 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Self, cast, overload
+from typing import TYPE_CHECKING, Any, Self, cast, overload
 
 import torch
 
 from regard.errors import RequestError
-from regard.machine.devices import choose_device
 from regard.run import Run
+from regard.tasks.from_run import FromRun
 from regard.tasks.inputs import summary, texts_of
 from regard.tasks.task import Evaluation, Section, TextQuestion
 from regard.text.tokenizer import Tokenizer
-from regard.weights import load_model
 
 if TYPE_CHECKING:
     from regard.models import Bert
@@ -59,7 +58,7 @@ class Filled:
         return f"<p>{escape(self.text)}</p>" + "".join(map(notebook.bars, tables))
 
 
-class Filler:
+class Filler(FromRun):
     """A masked language model at work: it fills in what is missing.
 
     `regard.load` or `Filler.load` gives one of a run folder.
@@ -70,6 +69,8 @@ class Filler:
     >>> regard.load("runs/masked").fill("one and [MASK]").text
     'one and two'
     """
+
+    task = "masked-language-model"
 
     def __init__(
         self, model: "Bert", tokenizer: Tokenizer, limit: int, folder: Path | None = None
@@ -84,35 +85,12 @@ class Filler:
         return summary("Filler", self.folder, self.model, f"sees {self.limit:,} tokens")
 
     @classmethod
-    def load(cls, folder: Path | str, device: str = "cpu") -> Self:
-        """Load the masked language model of a run folder.
-
-        Parameters
-        ----------
-        folder
-            The run folder.
-        device
-            cpu, cuda, mps, or auto for the best that there is.
-
-        Returns
-        -------
-        Filler
-
-        Raises
-        ------
-        RunError
-            There is no run in the folder, or one of another task.
-        RequestError
-            The model was imported without the part that predicts words.
-        """
-        run = Run.open(folder)
-        recipe = run.recipe_for("masked-language-model")
+    def _of(cls, run: Run, recipe: Any, model: Any) -> Self:
         tokenizer = run.tokenizers().source
-        model = cast("Bert", load_model(run))
         if not model.config.masked_head or tokenizer.specials.mask is None:
-            raise RequestError(f"{folder}: this model has no head for what is masked")
+            raise RequestError(f"{run.folder}: this model has no head for what is masked")
         limit = min(model.longest, recipe.data.context)
-        return cls(model.to(choose_device(device)), tokenizer, limit, run.folder)
+        return cls(model, tokenizer, limit, run.folder)
 
     @overload
     def fill(self, text: str, top: int = 5) -> Filled: ...  # type: ignore[overload-overlap]

@@ -1,6 +1,6 @@
 """Image classification: images to labels."""
 
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,8 +19,11 @@ from regard.recipe import Recipe, parse_section
 from regard.run import Run
 from regard.tasks import image_data, image_features, image_sizes
 from regard.tasks.classification import Classification
-from regard.tasks.image_inputs import ImageReader, several
+from regard.tasks.from_run import FromRun, temperature_of
+from regard.tasks.image_inputs import ImageReader, in_parts, several
+from regard.tasks.image_planning import CLASSIFICATION
 from regard.tasks.image_sections import (
+    IMAGE_SHAPE,
     AugmentationSection,
     LabelledImageSection,
     LabelledImageTraining,
@@ -31,6 +34,7 @@ from regard.tasks.task import (
     DataFlags,
     Description,
     Evaluation,
+    ImageQuestion,
     Section,
     Sizes,
     Suggestion,
@@ -48,8 +52,6 @@ if TYPE_CHECKING:
     from regard.models.image_labeller import ImageLabeller
     from regard.training.setup import TrainingSetup
 
-IMAGES_AT_ONCE = 64
-
 
 class ImageClassificationRecipe(Recipe):
     """A model that labels images."""
@@ -62,6 +64,7 @@ class ImageClassificationRecipe(Recipe):
     }
     pretrained: ClassVar = dict.fromkeys(image_features.PRETRAINED, "model")
     metrics = ("loss", "accuracy", "macro_f1")
+    shape = ("model", *IMAGE_SHAPE)
 
     task: Literal["image-classification"] = Field(
         default="image-classification", description="What the model is for."
@@ -74,7 +77,7 @@ class ImageClassificationRecipe(Recipe):
     train: LabelledImageTraining = LabelledImageTraining()
 
 
-class ImageClassifier:
+class ImageClassifier(FromRun):
     """Predicts the labels of images.
 
     `regard.load` or `ImageClassifier.load` gives one of a run folder.
@@ -86,6 +89,8 @@ class ImageClassifier:
     >>> classifier.classify("cat.jpg").label  # doctest: +SKIP
     'cat'
     """
+
+    task = "image-classification"
 
     def __init__(
         self,
@@ -105,35 +110,9 @@ class ImageClassifier:
         return summary("ImageClassifier", self.folder, self.model, f"{len(self.labels)} labels")
 
     @classmethod
-    def load(cls, folder: Path | str, device: str = "cpu") -> Self:
-        """Load the classifier of a run folder.
-
-        Parameters
-        ----------
-        folder
-            The run folder.
-        device
-            cpu, cuda, mps, or auto for the best that there is.
-
-        Returns
-        -------
-        ImageClassifier
-
-        Raises
-        ------
-        RunError
-            There is no run in the folder, or one of another task.
-        """
-        from regard.machine.devices import choose_device
-        from regard.weights import load_model
-
-        run = Run.open(folder)
-        recipe = run.recipe_for("image-classification")
-        model = cast("ImageLabeller", load_model(run).to(choose_device(device)))
-        scores = run.info().get("validation", {})
-        temperature = float(scores.get("temperature") or 1.0)
+    def _of(cls, run: Run, recipe: Any, model: Any) -> Self:
         reader = ImageReader.of(recipe.data)
-        return cls(model, run.labels(), reader, temperature, run.folder)
+        return cls(model, run.labels(), reader, temperature_of(run), run.folder)
 
     @overload
     def classify(self, images: str | Path) -> Classification: ...
@@ -161,7 +140,7 @@ class ImageClassifier:
         given, single = several(images)
         found = [
             self._classification(each)
-            for part in chunks(given)
+            for part in in_parts(given)
             for each in self.probabilities(self.reader.pixels(part))
         ]
         return found[0] if single else found
@@ -271,18 +250,12 @@ def evaluate(run: Run, test: Test) -> Evaluation:
     classifier = ImageClassifier.load(run.folder, test.device)
     images = image_data.test_images(test.without_search().files, recipe.data)
     names = with_unknown(set(images.labels), classifier.labels, test)
-    rows, true, kept, problems = [], [], [], []
-    with test.reporter.progress("classifying", len(images)) as advance:
-        for part in chunks(range(len(images))):
-            pixels, read, bad = classifier.reader.readable(images, part)
-            problems += bad
-            if read:
-                rows.append(classifier.probabilities(pixels))
-                true += [names.index(images.labels[i]) for i in read]
-                kept += [(images.names[i], each) for i, each in zip(read, pixels, strict=True)]
-            advance(len(part))
-    for each in problems:
-        test.reporter.say(each)
+    rows, true, kept = [], [], []
+    numbers = range(len(images))
+    for pixels, read in classifier.reader.read_all(images, numbers, "classifying", test.reporter):
+        rows.append(classifier.probabilities(pixels))
+        true += [names.index(images.labels[i]) for i in read]
+        kept += [(images.names[i], each) for i, each in zip(read, pixels, strict=True)]
     probabilities, labels = torch.cat(rows).double(), torch.tensor(true)
     found = probabilities.argmax(-1)
     table = confusion(found.numpy(), labels.numpy(), len(names))
@@ -302,13 +275,9 @@ def evaluate(run: Run, test: Test) -> Evaluation:
     return replace(result, images=examples)
 
 
-def attend_image(folder: Path, image: Path, label: str | None, device: str = "cpu") -> "ImageMaps":
+def attend_image(folder: Path, image: Path, question: ImageQuestion, device: str) -> "ImageMaps":
+    label = question.only("label").label
     return ImageClassifier.load(folder, device).maps(image, label)
-
-
-def chunks(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    for start in range(0, len(items), IMAGES_AT_ONCE):
-        yield items[start : start + IMAGES_AT_ONCE]
 
 
 def describe(recipe: ImageClassificationRecipe, run: Run | None) -> Description:
@@ -364,6 +333,7 @@ TASK = Task(
     ),
     data_section=data_section,
     suggest=suggest,
+    planning=CLASSIFICATION,
     check=check,
     attend_image=attend_image,
     unit="images",

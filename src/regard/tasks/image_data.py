@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from regard.checks.report import spread
 from regard.configs.image import ImageShape
+from regard.data.image_archives import ArchivedImage
 from regard.data.image_cache import ImageCache, build, open_cache
 from regard.data.image_files import (
     TEST,
@@ -29,6 +30,7 @@ from regard.errors import DataError
 from regard.files import write_file
 from regard.reporter import Reporter
 from regard.run import Run
+from regard.small_files import required_json
 from regard.tasks.image_sections import (
     AugmentationSection,
     ImageSection,
@@ -47,6 +49,8 @@ if TYPE_CHECKING:
 # Images that are looked at to choose sizes, and that a first layer is fitted to.
 LOOKED_AT = 60
 SAMPLE = 2000
+# The most bytes of a file that lists the images of a part: some ten million of them.
+LARGEST_PART = 256 << 20
 
 
 def shape_of(sizes: Sizes) -> ImageShape:
@@ -121,7 +125,8 @@ class CachedImages:
     folder: Path
 
     def part(self, name: str) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads((self.folder / f"{name}.json").read_bytes())
+        path = self.folder / f"{name}.json"
+        found: dict[str, Any] = required_json(path, LARGEST_PART)
         return found
 
     def rows(self, name: str) -> NDArray[np.int64]:
@@ -157,9 +162,7 @@ def prepared(
     if not len(split.train) or not len(split.valid):
         raise data.too_few([str(each) for each in cache.digests[cache.readable]], "images")
     yield from (Note(each, warning=True) for each in split.remarks)
-    from regard.tasks.labels import save_labels
-
-    save_labels(run, images.classes)
+    run.save_labels(images.classes)
     numbers = {name: number for number, name in enumerate(images.classes)}
     for name, rows in (("valid", split.valid), ("train", split.train)):
         part = {
@@ -195,9 +198,21 @@ def look_at(images: ImageList) -> ImageFacts:
             colours += bool((pixels != pixels[..., :1]).any())
     if not sides:
         raise DataError(f"{images.names[0]}: none of the images can be read")
-    signs = bool(images.classes) and all(len(label) == 1 for label in images.classes)
     learned = sum(split not in (VALID, TEST) for split in images.splits) or len(images)
+    signs = are_signs(images, grey=not colours)
     return ImageFacts(learned, int(np.median(sides)), grey=not colours, are_signs=signs)
+
+
+def are_signs(images: ImageList, grey: bool) -> bool:
+    """Whether the images seem to show letters or digits: each label is one. In an archive, digits
+    number any classes; there they count as labels of digits only if the images are grey.
+    """
+    if not images.classes or any(len(label) > 1 for label in images.classes):
+        return False
+    numbered = isinstance(images.entries[0], ArchivedImage) and all(
+        map(str.isdecimal, images.classes)
+    )
+    return grey or not numbered
 
 
 def full(source: bytes | NDArray[np.uint8], place: str) -> NDArray[np.uint8]:

@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,7 @@ from regard.data.image_files import ImageList
 from regard.errors import DataError, RunError
 from regard.files import read_arrays, read_metadata, write_arrays
 from regard.reporter import Reporter
-
-if TYPE_CHECKING:
-    from regard.tasks.matcher import Hit
+from regard.small_files import UNEXPECTED, parse_json
 
 FORMAT = "1"
 AT_ONCE = 64
@@ -34,6 +32,25 @@ def index_path(run: Path, images: Sequence[Path]) -> Path:
     places = "\n".join(str(path.resolve()) for path in images)
     name = hashlib.sha256(places.encode("utf-8", "surrogateescape")).hexdigest()[:16]
     return run / "search" / f"{name}.safetensors"
+
+
+@dataclass(frozen=True)
+class Hit:
+    """An image that a search has found.
+
+    Attributes
+    ----------
+    name : str
+        As the folder or archive has it.
+    number : int
+        Its number in the list of images.
+    similarity : float
+        From -1 to 1.
+    """
+
+    name: str
+    number: int
+    similarity: float
 
 
 @dataclass(frozen=True)
@@ -65,11 +82,11 @@ class ImageIndex:
             return empty
         arrays, _ = read_arrays(path)
         try:
-            names, stamps = json.loads(arrays["names"].tobytes())
+            names, stamps = parse_json(arrays["names"].tobytes())
             vectors = arrays["vectors"]
             if vectors.shape != (len(names), width) or len(stamps) != len(names):
                 raise ValueError
-        except (KeyError, ValueError, TypeError, RecursionError):
+        except UNEXPECTED:
             raise RunError(f"{path}: damaged; delete it, and it is made again") from None
         return cls(model, names, stamps, vectors)
 
@@ -138,10 +155,8 @@ class ImageIndex:
         words = [f"{count:,} {name}" for name, count in counts.items() if count]
         return f"{len(self.names):,} images: {', '.join(words) or 'nothing new'}"
 
-    def nearest(self, query: Vectors, n_best: int) -> "list[Hit]":
+    def nearest(self, query: Vectors, n_best: int) -> list[Hit]:
         """The images whose vectors are most like a vector [w]."""
-        from regard.tasks.matcher import Hit
-
         readable = np.flatnonzero(self.vectors.any(1))
         if not len(readable):
             raise DataError("none of the images can be read, so none is found")

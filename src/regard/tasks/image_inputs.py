@@ -1,17 +1,22 @@
 """Images as people give them to a model: files, bytes, or pixels of any kind."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from regard.data.image_costs import PixelBudget
 from regard.data.image_files import ImageList
 from regard.data.images import Fit, content, fitted
 from regard.errors import DataError, RequestError, shown
+from regard.reporter import Reporter
 from regard.tasks.image_sections import ImageSection
+
+T = TypeVar("T")
+IMAGES_AT_ONCE = 64
 
 
 @dataclass(frozen=True)
@@ -30,6 +35,25 @@ class ImageReader:
         """[B, size, size, channels]"""
         return np.stack([self.square(each) for each in images])
 
+    def read_all(
+        self, images: ImageList, numbers: Sequence[int], doing: str, reporter: Reporter
+    ) -> Iterator[tuple[NDArray[np.uint8], list[int]]]:
+        """The pixels and the numbers of those images of a list that can be read, some at a time.
+        What is wrong with the others is said; a DataError if none can be read.
+        """
+        problems: list[str] = []
+        with reporter.progress(doing, len(numbers)) as advance:
+            for part in in_parts(numbers):
+                pixels, read, wrong = self.readable(images, part)
+                problems += wrong
+                if read:
+                    yield pixels, read
+                advance(len(part))
+        for each in problems:
+            reporter.say(each)
+        if numbers and len(problems) == len(numbers):
+            raise DataError(f"{images.names[0]}: none of the images can be read")
+
     def readable(
         self, images: ImageList, numbers: Sequence[int]
     ) -> tuple[NDArray[np.uint8], list[int], list[str]]:
@@ -47,15 +71,24 @@ class ImageReader:
                 problems.append(str(error))
         return np.stack(found) if found else np.empty(0, np.uint8), read, problems
 
-    def square(self, image: Any) -> NDArray[np.uint8]:
-        source, place = image, "image"
+    def square(
+        self, image: Any, place: str = "image", budget: PixelBudget | None = None
+    ) -> NDArray[np.uint8]:
+        """[size, size, channels]; a file is only decoded if the budget has enough left."""
+        source = image
         if isinstance(image, str | Path):
             source, place = content(Path(image)), str(image)
         elif has_pixels(image):
             source = np.asarray(image)
         elif not isinstance(image, bytes):
             raise RequestError(f"{shown(image)} is no image; give the name of a file, or pixels")
-        return fitted(source, self.size, self.fit, self.channels, place)
+        return fitted(source, self.size, self.fit, self.channels, place, budget)
+
+
+def in_parts(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    """As many items at a time as a model reads at once."""
+    for start in range(0, len(items), IMAGES_AT_ONCE):
+        yield items[start : start + IMAGES_AT_ONCE]
 
 
 def has_pixels(image: Any) -> bool:

@@ -7,13 +7,17 @@ from pydantic import Field
 
 from regard.data.lines import check_data_file, check_place
 from regard.recipe import Section, TrainSection
-from regard.tasks.sections import FilesSection
+from regard.tasks.sections import FilesSection, ImportableSection, WordsSection
 
 Fit = Literal["crop", "squeeze", "pad"]
+# Settings of images that the weights of a model are made for.
+IMAGE_SHAPE = ("data.image_size", "data.channels", "data.fit")
 
 
 class ImageSection(FilesSection):
     """Images: folders, or .npz archives of arrays."""
+
+    deciding = frozenset({"image_size", "channels", "fit"})
 
     image_size: int = Field(
         default=64, ge=8, le=1024, description="Side of the square that the model sees, in pixels."
@@ -29,7 +33,7 @@ class ImageSection(FilesSection):
             check_images(path)
 
 
-class LabelledImageSection(ImageSection):
+class LabelledImageSection(ImportableSection, ImageSection):
     """Images with a label each."""
 
     builtin: Literal["shapes"] | None = Field(
@@ -41,7 +45,8 @@ class LabelledImageSection(ImageSection):
     )
 
     def named(self) -> bool:
-        return bool(self.train) != (self.builtin is not None)
+        ways = bool(self.train), self.builtin is not None, self.imported is not None
+        return ways.count(True) == 1
 
     def shown(self) -> str | list[str]:
         return self.builtin or super().shown()
@@ -55,7 +60,7 @@ class LabelledImageSection(ImageSection):
             check_data_file(path)
 
 
-class CaptionedImageSection(ImageSection):
+class CaptionedImageSection(ImageSection, WordsSection):
     """Images with one or several captions each."""
 
     held_out_images: int = Field(
@@ -80,6 +85,11 @@ class CaptionedImageSection(ImageSection):
         for path in self.caption_paths():
             if not path.is_dir():
                 check_data_file(path)
+        self.check_vectors()
+
+
+class MatchedImageSection(ImportableSection, CaptionedImageSection):
+    """The same for a model that compares images with texts."""
 
 
 class AugmentationSection(Section):

@@ -22,11 +22,17 @@ class ImageFacts:
     are_signs: bool = False
 
 
-def image_size(side: int, kind: str) -> int:
+def image_size(facts: ImageFacts, kind: str) -> int:
     """The side of the square that a model sees: small images as they are, a multiple of 4; large
     ones at a size that a processor can learn from, or that a pretrained encoder takes.
     """
-    return max(8, min(side // 4 * 4, 128 if kind == "lite0" else 64))
+    most = lite0_size(facts) if kind == "lite0" else 64
+    return max(8, min(facts.side // 4 * 4, most))
+
+
+def lite0_size(facts: ImageFacts) -> int:
+    """As it was trained, unless that would take too long: three times as long as 128 pixels."""
+    return 128 if is_large(facts) else 224
 
 
 def augmentation(facts: ImageFacts, size: int, kind: str) -> tuple[Section, Reason]:
@@ -45,7 +51,7 @@ def suggest_classifier(
     facts: ImageFacts, labels: int, data: Section, asked: Mapping[str, Any]
 ) -> Suggestion:
     kind = asked.get("kind", "cnn")
-    size = data.get("image_size") or image_size(facts.side, kind)
+    size = data.get("image_size") or image_size(facts, kind)
     changes, changed = augmentation(facts, size, kind)
     model, train, passes, shape = MODELS.get(kind, cnn)(facts, size)
     batch = 256 if is_large(facts) and kind == "cnn" else 128 if facts.count >= 2000 else 32
@@ -87,7 +93,7 @@ def is_large(facts: ImageFacts) -> bool:
 
 
 def cnn(facts: ImageFacts, size: int) -> tuple[Section, Section, int, Reason]:
-    widths = [48, 96, 192] if is_large(facts) else [32, 64, 128]
+    widths = [64, 128, 256] if is_large(facts) else [32, 64, 128]
     if size > 48:
         widths = [widths[0], *widths]
     passes = 12 if is_large(facts) else 40
@@ -108,7 +114,7 @@ def cnn(facts: ImageFacts, size: int) -> tuple[Section, Section, int, Reason]:
 
 def vit(facts: ImageFacts, size: int) -> tuple[Section, Section, int, Reason]:
     patch = 4 if size <= 48 else 8
-    layers, width = (6, 192) if is_large(facts) else (4, 128)
+    layers, width = 4, 128
     shape = (
         f"a Vision Transformer, {layers} layers of width {width}, patches of {patch} pixels made "
         "by convolutions, which learn more from few images"
@@ -117,15 +123,15 @@ def vit(facts: ImageFacts, size: int) -> tuple[Section, Section, int, Reason]:
         "num_layers": layers,
         "d_model": width,
         "d_ff": 2 * width,
-        "num_heads": width // 64,
+        "num_heads": width // 32,
         "patch_size": patch,
     }
     train = {
         "optimizer": "adamw",
-        "learning_rate": 2e-3 if width == 128 else 1.5e-3,
+        "learning_rate": 2e-3,
         "weight_decay": 0.05,
     }
-    return model, train, 40, Reason(shape, MODEL)
+    return model, train, 30 if is_large(facts) else 40, Reason(shape, MODEL)
 
 
 def mlp(facts: ImageFacts, size: int) -> tuple[Section, Section, int, Reason]:
@@ -137,7 +143,7 @@ def mlp(facts: ImageFacts, size: int) -> tuple[Section, Section, int, Reason]:
 def lite0(facts: ImageFacts, size: int) -> tuple[Section, Section, int, Reason]:
     shape = "EfficientNet-Lite0 as its authors trained it; only what turns it into labels learns"
     train = {"optimizer": "adamw", "learning_rate": 3e-3, "weight_decay": 0.01}
-    return {}, train, 30, Reason(shape, MODEL)
+    return {"input_size": lite0_size(facts)}, train, 30, Reason(shape, MODEL)
 
 
 MODELS = {"cnn": cnn, "vit": vit, "mlp": mlp, "lite0": lite0}

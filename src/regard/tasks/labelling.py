@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import torch
@@ -12,11 +12,10 @@ from torch import Tensor
 from regard.data.label_ids import Row, batch_rows, encode
 from regard.errors import DataError
 from regard.evaluate.labels import f1_scores
-from regard.machine.devices import choose_device
 from regard.run import Run
+from regard.tasks.from_run import temperature_of
 from regard.tasks.task import Evaluation, ScoreLine, Test
 from regard.text.tokenizer import Tokenizer
-from regard.weights import load_model
 
 if TYPE_CHECKING:
     from regard.models import Labeller
@@ -40,16 +39,9 @@ class Labelling:
     folder: Path | None = None
 
     @classmethod
-    def load(cls, folder: Path | str, task: str, device: str) -> Self:
-        run = Run.open(folder)
-        recipe = run.recipe_for(task)
-        tokenizer, names = run.tokenizers().source, run.labels()
-        model = load_model(run).to(choose_device(device))
-        scores = run.info().get("validation", {})
-        temperature = float(scores.get("temperature") or 1.0)
-        labeller = cast("Labeller", model)
-        length = recipe.data.max_length
-        return cls(labeller, tokenizer, names, length, temperature, run.folder)
+    def of(cls, run: Run, recipe: Any, model: "Labeller") -> Self:
+        tokenizer, length = run.tokenizers().source, recipe.data.max_length
+        return cls(model, tokenizer, run.labels(), length, temperature_of(run), run.folder)
 
     @torch.inference_mode()
     def probabilities(self, texts: Sequence[Sequence[str]], whole_text: bool) -> list[Tensor]:

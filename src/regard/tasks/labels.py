@@ -1,6 +1,5 @@
 """Labelled text, as classifiers and taggers learn from it: labels for texts, or for their words."""
 
-import json
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -167,7 +166,7 @@ def encode(
     if unseen := [label for label in labels if label not in learned]:
         shown = ", ".join(unseen[:8]) + ", …" * (len(unseen) > 8)
         yield Note(f"only in the validation data, so never learned: {shown}", warning=True)
-    save_labels(run, labels)
+    run.save_labels(labels)
     if tokenizer is None:
         yield Phase("Learning the vocabulary")
         tokenizer = learned_tokenizer(recipe, split)
@@ -253,8 +252,3 @@ def labels_of(split: LabelSplit) -> tuple[set[str], list[str]]:
         texts = [" ".join(example.units) for example in split.read("train")]
         raise split.data.too_few(texts, split.units.name)
     return learned, sorted(found)
-
-
-def save_labels(run: Run, labels: list[str]) -> None:
-    text = json.dumps({"labels": labels}, ensure_ascii=False, indent=1)
-    write_file(run.labels_path, text.encode())

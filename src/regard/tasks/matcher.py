@@ -1,32 +1,29 @@
-"""Matcher: images and texts as vectors of one space, compared and searched."""
+"""Matcher: images and texts as vectors of one space, compared with each other."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self, TypeVar, cast, overload
+from typing import Any, Self, cast, overload
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from regard.data.image_files import ImageList, find_images
+from regard.data.image_files import ImageList
 from regard.data.matching_pairs import batch_texts
 from regard.errors import RequestError
 from regard.evaluate.pairs import device_of
-from regard.machine.devices import choose_device
+from regard.inspect.matching import PairMaps, pair_maps
 from regard.models.clip import Clip
-from regard.reporter import SILENT, Reporter
 from regard.run import Run
 from regard.tasks.embedder import Reader
-from regard.tasks.image_index import ImageIndex, index_path
-from regard.tasks.image_inputs import ImageReader, several
+from regard.tasks.from_run import FromRun
+from regard.tasks.image_inputs import ImageReader, in_parts, several
+from regard.tasks.image_search import ImageSearch
 from regard.tasks.inputs import summary, texts_of
 from regard.text.tokenizer import Tokenizer
-from regard.weights import load_model
 
-T = TypeVar("T")
 Vectors = NDArray[np.float32]
-AT_ONCE = 64
 # Where the class goes in a template.
 GAP = "{}"
 
@@ -58,26 +55,7 @@ class Match:
         return notebook.bars(self.probabilities)
 
 
-@dataclass(frozen=True)
-class Hit:
-    """An image that a search has found.
-
-    Attributes
-    ----------
-    name : str
-        As the folder or archive has it.
-    number : int
-        Its number in the list of images.
-    similarity : float
-        From -1 to 1.
-    """
-
-    name: str
-    number: int
-    similarity: float
-
-
-class Matcher:
+class Matcher(FromRun, ImageSearch):
     """Compares images with texts, and finds images by words or by another image.
 
     `regard.load` or `Matcher.load` gives one of a run folder.
@@ -91,6 +69,8 @@ class Matcher:
     >>> matcher.search("photos", "a dog on a beach")[0].name  # doctest: +SKIP
     'summer/rex.jpg'
     """
+
+    task = "matching"
 
     def __init__(
         self,
@@ -107,32 +87,15 @@ class Matcher:
         self.folder = folder
 
     def __repr__(self) -> str:
-        width = f"vectors of {self.model.space.width} numbers"
-        return summary("Matcher", self.folder, self.model, width)
+        return summary("Matcher", self.folder, self.model, f"vectors of {self.width} numbers")
+
+    @property
+    def width(self) -> int:
+        """How many numbers a vector has."""
+        return self.model.space.width
 
     @classmethod
-    def load(cls, folder: Path | str, device: str = "cpu") -> Self:
-        """Load the matcher of a run folder.
-
-        Parameters
-        ----------
-        folder
-            The run folder.
-        device
-            cpu, cuda, mps, or auto for the best that there is.
-
-        Returns
-        -------
-        Matcher
-
-        Raises
-        ------
-        RunError
-            There is no run in the folder, or one of another task.
-        """
-        run = Run.open(folder)
-        recipe = run.recipe_for("matching")
-        model = cast("Clip", load_model(run).to(choose_device(device)))
+    def _of(cls, run: Run, recipe: Any, model: Any) -> Self:
         reader = ImageReader.of(recipe.data)
         return cls(model, run.tokenizers().source, reader, recipe.data.max_length, run.folder)
 
@@ -156,7 +119,7 @@ class Matcher:
             An image cannot be read.
         """
         given, single = several(images)
-        parts = [self.vectors_of(self.reader.pixels(part)) for part in chunks(given)]
+        parts = [self.vectors_of(self.reader.pixels(part)) for part in in_parts(given)]
         vectors = np.concatenate([*parts, self._none()])
         return cast("Vectors", vectors[0]) if single else vectors
 
@@ -180,12 +143,8 @@ class Matcher:
             What was given is not a text.
         """
         given = texts_of(texts, "embed_texts")
-        room = min(self.max_length, self.model.longest) - 2
-        parts = [self._none()]
-        for part in chunks(given):
-            rows = [ids[:room] for ids in self.tokenizer.encode_batch(list(part))]
-            parts.append(self.vectors_of_pieces(rows))
-        vectors = np.concatenate(parts)
+        parts = [self.vectors_of_pieces(self.pieces_of(part)) for part in in_parts(given)]
+        vectors = np.concatenate([self._none(), *parts])
         return cast("Vectors", vectors[0]) if isinstance(texts, str) else vectors
 
     def similarity(self, images: Any, texts: str | Iterable[str]) -> Vectors:
@@ -263,7 +222,7 @@ class Matcher:
             raise RequestError("match: there is no text to choose; give at least one")
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise RequestError(f"match: {twice[0]!r} is given twice; leave one out")
-        total = np.zeros((len(names), self.model.space.width), np.float32)
+        total = np.zeros((len(names), self.width), np.float32)
         for template in texts_of(templates, "match"):
             if GAP not in template:
                 raise RequestError(
@@ -274,74 +233,6 @@ class Matcher:
         lengths = np.linalg.norm(total, axis=-1, keepdims=True)
         return cast("Vectors", total / lengths.clip(min=1e-12))
 
-    def search(
-        self,
-        images: Path | str | Sequence[Path | str],
-        text: str | None = None,
-        *,
-        like: Any = None,
-        n_best: int = 10,
-        index: Path | str | None = None,
-        reporter: Reporter = SILENT,
-    ) -> list[Hit]:
-        """Find the images that fit a text, or that are like another image.
-
-        The vectors of the images are kept in a file, and the next search only reads what is new
-        or has changed.
-
-        Parameters
-        ----------
-        images
-            A folder, an .npz archive, or several.
-        text
-            What to look for in words.
-        like
-            An image to look for others like it, as `embed_images` takes it.
-        n_best
-            How many images to return.
-        index
-            The file of vectors; by default it is in the run folder.
-        reporter
-            Hears how far it has come.
-
-        Returns
-        -------
-        list of Hit
-            The most similar first.
-
-        Raises
-        ------
-        RequestError
-            Neither a text nor an image to look for, or both.
-        """
-        found = self.indexed(find_images(as_paths(images)), as_paths(images), index, reporter)
-        return found.nearest(self.query(text, like), n_best)
-
-    def query(self, text: str | None, like: Any) -> Vectors:
-        """The vector of what to look for."""
-        if (text is None) == (like is None):
-            raise RequestError("search: give either a text or an image to look for")
-        if text is None:
-            return self.embed_images(like)
-        if not text.strip():
-            raise RequestError("search: the text is empty; write what to look for")
-        return self.embed_texts(text)
-
-    def indexed(
-        self,
-        images: ImageList,
-        paths: Sequence[Path],
-        index: Path | str | None = None,
-        reporter: Reporter = SILENT,
-    ) -> ImageIndex:
-        """The vectors of images, of which only those are computed that the file does not have."""
-        if index is None and self.folder is None:
-            raise RequestError("search: this matcher is not of a run folder; name a file as index")
-        path = Path(index) if index is not None else index_path(cast("Path", self.folder), paths)
-        model = Run(self.folder).fingerprint() if self.folder else ""
-        old = ImageIndex.open(path, model, self.model.space.width)
-        return old.updated(images, self.vectors_of_list, path, reporter)
-
     def vectors_of_list(
         self, images: ImageList, numbers: Sequence[int]
     ) -> tuple[Vectors, list[int], list[str]]:
@@ -350,6 +241,34 @@ class Matcher:
         """
         pixels, read, problems = self.reader.readable(images, numbers)
         return self.vectors_of(pixels) if read else self._none(), read, problems
+
+    def maps(self, image: Any, text: str) -> PairMaps:
+        """Look at which parts of an image and which words make a text fit it.
+
+        Parameters
+        ----------
+        image
+            The name of a file, an image of Pillow, or an array of pixels.
+        text
+            The text to compare it with.
+
+        Returns
+        -------
+        PairMaps
+
+        Raises
+        ------
+        DataError
+            The image cannot be read.
+        RequestError
+            The text is empty.
+        """
+        return pair_maps(self, self.reader.square(image), text)
+
+    def pieces_of(self, texts: Sequence[str]) -> list[list[int]]:
+        """Texts as pieces, cut to the length that the model reads."""
+        room = min(self.max_length, self.model.longest) - 2
+        return [ids[:room] for ids in self.tokenizer.encode_batch(list(texts))]
 
     @torch.inference_mode()
     def vectors_of(self, pixels: NDArray[np.uint8]) -> Vectors:
@@ -366,16 +285,7 @@ class Matcher:
         return cast("Vectors", vectors.float().cpu().numpy())
 
     def _none(self) -> Vectors:
-        return np.zeros((0, self.model.space.width), np.float32)
-
-
-def as_paths(images: Path | str | Sequence[Path | str]) -> list[Path]:
-    return [Path(images)] if isinstance(images, str | Path) else [Path(each) for each in images]
-
-
-def chunks(items: Sequence[T]) -> Iterator[Sequence[T]]:
-    for start in range(0, len(items), AT_ONCE):
-        yield items[start : start + AT_ONCE]
+        return np.zeros((0, self.width), np.float32)
 
 
 def reader_of(matcher: Matcher) -> Reader:

@@ -19,7 +19,7 @@ def suggest(
     facts: ImageFacts, found: CaptionList, data: Section, asked: Mapping[str, Any]
 ) -> Suggestion:
     kind = asked.get("encoder", {}).get("kind", "cnn")
-    size = data.get("image_size") or image_sizes.image_size(facts.side, kind)
+    size = data.get("image_size") or image_sizes.image_size(facts, kind)
     changes, changed = image_sizes.augmentation(facts, size, kind)
     encoder, _, _, shape = image_sizes.MODELS.get(kind, image_sizes.cnn)(facts, size)
     words = sum(len(each.text.split()) for each in found.captions)

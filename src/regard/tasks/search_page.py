@@ -12,7 +12,7 @@ from regard.data.images import decode
 from regard.files import write_file
 
 if TYPE_CHECKING:
-    from regard.tasks.matcher import Hit
+    from regard.tasks.image_index import Hit
 
 SIDE = 240
 STYLE = """

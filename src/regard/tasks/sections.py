@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
 from pydantic import AliasChoices, Field, field_validator, model_validator
 
@@ -11,6 +11,7 @@ from regard.data.lines import check_data_file
 from regard.datasets import with_data_folder
 from regard.errors import DataError, RecipeError
 from regard.recipe import Recipe, Section, TrainSection
+from regard.run import Run
 from regard.text.typography import Typography
 
 
@@ -18,6 +19,8 @@ class FilesSection(Section):
     """The files of the data. Relative names start at `folder`, and `folder` where you are."""
 
     changeable = frozenset({"folder"})
+    # Endings of files other than text that the task reads, too.
+    kinds: ClassVar[tuple[str, ...]] = ()
 
     folder: str = Field(
         default=".",
@@ -55,7 +58,7 @@ class FilesSection(Section):
     def check_files(self) -> None:
         """Check that the files are there and can be read."""
         for path in (*self.paths("train"), *self.paths("valid")):
-            check_data_file(path)
+            check_data_file(path, self.kinds)
 
     def paths(self, name: Literal["train", "valid"]) -> list[Path]:
         return [Path(self.folder, file) for file in getattr(self, name)]
@@ -85,16 +88,24 @@ class WordsSection(FilesSection):
     """Data whose words may start from vectors that are known."""
 
     embeddings: str = Field(
-        default="", description="Vectors of words to start from, as Word2Vec and GloVe write them."
+        default="",
+        description="Vectors of words to start from: a run folder, or a file of Word2Vec or GloVe.",
     )
 
     def check_files(self) -> None:
         super().check_files()
+        self.check_vectors()
+
+    def check_vectors(self) -> None:
         if self.embeddings:
-            check_data_file(Path(self.folder, self.embeddings))
+            path = Path(self.folder, self.embeddings)
+            if path.is_dir():
+                Run.open(path).require_weights()
+            else:
+                check_data_file(path)
 
 
-class ImportableSection(WordsSection):
+class ImportableSection(FilesSection):
     """Data of a task whose models can be imported: then regard has not seen the data."""
 
     imported: str | None = Field(
@@ -116,7 +127,7 @@ class ImportableSection(WordsSection):
         return self.imported or super().shown()
 
 
-class TextSection(ImportableSection):
+class TextSection(ImportableSection, WordsSection):
     """Running text, read in windows of one length."""
 
     context: int = Field(
@@ -129,6 +140,8 @@ class TextSection(ImportableSection):
 
 class WindowSection(TextSection):
     """Running text for a language model."""
+
+    deciding = frozenset({"direction"})
 
     direction: Literal["forward", "backward"] = Field(
         default="forward", description="Which way the model reads; one of each makes good vectors."

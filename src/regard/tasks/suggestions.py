@@ -33,13 +33,15 @@ def window(section: Any, name: str, suggested: int, model: Mapping[str, Any]) ->
 
 def suggest_from(task: Task, from_run: str, data: Section) -> Suggestion:
     """Sizes for a model that starts with the model and the tokenizer of a run."""
-    found = task.suggest(data, {}, "")
+    run: Any = Run.open(from_run).recipe()
+    images, kinds = images_of(run, task.recipe.shape)
+    found = task.suggest({**images, **data}, kinds, "")
     values, tuning = found.values, task.fine_tuning
-    values.pop("model")
-    values.pop("tokenizer")
+    tokenizer = " and tokenizer" if values.pop("tokenizer", None) else ""
+    for name in task.recipe.shape:
+        values.pop(name, None)
     values["data"].pop("cooccurrence_window", None)
-    model = Run.open(from_run).recipe().model
-    train = values["train"]
+    model, train = run.model, values["train"]
     steps = max(100, train["steps"] // tuning.shorter)
     every = max(25, steps // 10)
     train |= {"steps": steps, "warmup_steps": steps // 10, "eval_every": every, "save_every": every}
@@ -47,13 +49,25 @@ def suggest_from(task: Task, from_run: str, data: Section) -> Suggestion:
     positions = getattr(model, "max_positions", None)
     for name in {"max_length", "context"} & values["data"].keys():
         values["data"][name] = min(values["data"][name], positions or values["data"][name])
-    kept = f"the model and tokenizer of {from_run}, learning slowly, so that what it knows stays"
+    kept = f"the model{tokenizer} of {from_run}, learning slowly, so that what it knows stays"
     reasons = [
         found.reasons[0],
         Reason(kept, ("train.learning_rate",)),
         Reason(f"{steps:,} updates: much is known already", LENGTH),
     ]
     return Suggestion(values, reasons)
+
+
+def images_of(run: Any, shape: Iterable[str]) -> tuple[Section, Section]:
+    """How the model of a run sees images, as a [data] section, and the kinds of its parts, which
+    images are changed for; nothing where it sees none.
+    """
+    names = [each.removeprefix("data.") for each in shape if each.startswith("data.")]
+    images = {name: getattr(run.data, name) for name in names if hasattr(run.data, name)}
+    if not images:
+        return {}, {}
+    encoder = {"encoder": {"kind": run.encoder.kind}} if hasattr(run, "encoder") else {}
+    return images, {"kind": run.model.kind, **encoder}
 
 
 def still_true(reasons: Iterable[Reason], asked: Mapping[str, Any]) -> list[str]:

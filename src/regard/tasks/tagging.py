@@ -15,6 +15,7 @@ from regard.evaluate.metrics import ACCURACY, SPAN_F1
 from regard.run import Run
 from regard.tasks import label_sizes, labels
 from regard.tasks.checking import tagged_report
+from regard.tasks.from_run import FromRun
 from regard.tasks.inputs import items_of, same_length, summary
 from regard.tasks.task import Evaluation, Section, Task, Test, TextQuestion
 from regard.text.word_cutter import WordCutter
@@ -65,7 +66,7 @@ class TaggedSentence(list[TaggedWord]):
         return notebook.tagged((each.word, each.label) for each in self)
 
 
-class Tagger:
+class Tagger(FromRun):
     """Predicts the labels of the words of sentences.
 
     `regard.load` or `Tagger.load` gives one of a run folder.
@@ -77,6 +78,8 @@ class Tagger:
     >>> tagger.tag("He reads.")[1:]
     [TaggedWord('reads', 'VERB', 0.989), TaggedWord('.', 'PUNCT', 1.000)]
     """
+
+    task = "tagging"
 
     def __init__(self, labelling: "Labelling") -> None:
         self.labelling = labelling
@@ -92,28 +95,10 @@ class Tagger:
         return summary("Tagger", self.labelling.folder, self.model, count)
 
     @classmethod
-    def load(cls, folder: Path | str, device: str = "cpu") -> Self:
-        """Load the tagger of a run folder.
-
-        Parameters
-        ----------
-        folder
-            The run folder.
-        device
-            cpu, cuda, mps, or auto for the best that there is.
-
-        Returns
-        -------
-        Tagger
-
-        Raises
-        ------
-        RunError
-            There is no run in the folder, or one of another task.
-        """
+    def _of(cls, run: Run, recipe: Any, model: Any) -> Self:
         from regard.tasks.labelling import Labelling
 
-        return cls(Labelling.load(folder, "tagging", device))
+        return cls(Labelling.of(run, recipe, model))
 
     @property
     def model(self) -> "Labeller":

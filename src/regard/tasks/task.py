@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from torch import nn
 
     from regard.evaluate.validation import HeldOut
-    from regard.inspect.images.maps import ImageMaps
+    from regard.inspect.images.looked import Looked
     from regard.inspect.maps import Maps
+    from regard.inspect.series import SeriesMaps
     from regard.tasks.embedder import Reader
     from regard.training.events import Event
     from regard.training.setup import TrainingSetup
@@ -93,6 +94,9 @@ class Test:
     files: tuple[Path, ...] = ()
     bootstrap: int = 1000  # resamples for the intervals; 0 for none
     search: SearchOptions | None = None
+    # Of series: windows of each, and steps from one to the next; 0 for as many as the horizon.
+    backtest: int = 1
+    stride: int = 0
     device: str = "auto"
     reporter: Reporter = SILENT
 
@@ -115,6 +119,8 @@ class ScoreLine:
         Its 95 % interval, where there is one.
     signature : str
         sacreBLEU's, which says how it was computed.
+    decimals : int
+        Digits after the point that are shown.
     """
 
     name: str
@@ -122,10 +128,17 @@ class ScoreLine:
     low: float | None = None
     high: float | None = None
     signature: str = ""
+    decimals: int = 2
 
     def interval(self) -> str:
         """The 95 % interval, as it is printed; `""` without one."""
-        return "" if self.low is None else f"[{self.low:.2f}, {self.high:.2f}]"
+        if self.low is None:
+            return ""
+        return f"[{self.low:.{self.decimals}f}, {self.high:.{self.decimals}f}]"
+
+    def shown(self) -> str:
+        """The value, as it is printed."""
+        return f"{self.value:.{self.decimals}f}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -147,6 +160,8 @@ class Evaluation:
         [true label, label that was found]: how often.
     images : mapping
         (true label, label that was found) → the pixels of such an image, where images were scored.
+    draw : function or None
+        Draws what else was confused to a file, where there are no labels.
     facts : mapping
         Everything, as JSON holds it.
 
@@ -167,6 +182,8 @@ class Evaluation:
     confusion: Sequence[Sequence[int]] = ()
     images: Mapping[tuple[int, int], Any] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
+    # Draws the scores to a file, where that is more than which labels are confused.
+    draw: Callable[[Path], None] | None = field(default=None, compare=False)
 
     def score(self, name: str) -> float:
         """Look up a score by its name.
@@ -192,7 +209,7 @@ class Evaluation:
         raise RequestError(f"there is no score {name!r}; there are {known}")
 
     def __repr__(self) -> str:
-        shown = [f"{each.name} {each.value:.2f} {each.interval()}".strip() for each in self.scores]
+        shown = [f"{each.name} {each.shown()} {each.interval()}".strip() for each in self.scores]
         return f"Evaluation({self.headline}: {', '.join(shown[:5])}{', …' * (len(shown) > 5)})"
 
     def __str__(self) -> str:
@@ -201,7 +218,7 @@ class Evaluation:
         lines = [self.headline]
         for score in self.scores:
             interval = f"  {score.interval()}" if score.interval() else ""
-            lines.append(f"{score.name:<{width}}{score.value:7.2f}{interval}")
+            lines.append(f"{score.name:<{width}}{score.shown():>7}{interval}")
             if score.signature:
                 lines.append(f"{'':{width}}{score.signature}")
         return "\n".join(lines)
@@ -210,7 +227,7 @@ class Evaluation:
         from regard import notebook
 
         names = ["score", "value", "95 % interval", "signature"]
-        rows = [(s.name, f"{s.value:.2f}", s.interval(), s.signature) for s in self.scores]
+        rows = [(s.name, s.shown(), s.interval(), s.signature) for s in self.scores]
         used = [place for place in range(4) if place < 2 or any(row[place] for row in rows)]
         table = [[row[place] for place in used] for row in rows]
         return f"<p>{escape(self.headline)}</p>" + notebook.table(table, [names[u] for u in used])
@@ -223,6 +240,21 @@ class TextQuestion:
     text: str
     prefix: tuple[int, ...] = ()  # tokens that follow it
     more: int = 0  # tokens to write after these
+
+
+@dataclass(frozen=True)
+class ImageQuestion:
+    """A question about an image: what speaks for a label, or what a text looks at or comes from."""
+
+    label: str | None = None
+    text: str | None = None
+
+    def only(self, taken: str) -> "ImageQuestion":
+        """Refuse an option that this run does not take."""
+        for name in ("label", "text"):
+            if name != taken and getattr(self, name) is not None:
+                raise RequestError(f"--{name}: this run takes --{taken} instead; leave it out")
+        return self
 
 
 @dataclass(frozen=True)
@@ -277,6 +309,7 @@ class Task:
     check_test: Callable[[Path], None] = check_file  # that such a file can be read
     searches: bool = False  # whether its outputs are searched for, with a beam
     gives_labels: bool = False  # which an evaluation can write and draw
+    draws_scores: bool = False  # whether an evaluation can be drawn without labels
     metrics: tuple[Metric, ...] = ()
     unit: str = "tokens"  # what the speed of training counts
     describe: Callable[[Any, Run | None], Description] = lambda recipe, run: Description(
@@ -288,6 +321,8 @@ class Task:
     # Lines for the card, measured with the weights that were kept.
     after_training: "Callable[[Run, Any, nn.Module, HeldOut], list[str]] | None" = None
     measures: str = "the model"  # what that measures, in words
+    # A sentence that has to be said of validation scores, such as that a simpler way is as good.
+    verdict: Callable[[Mapping[str, float | None]], str] = lambda scores: ""
     # From the command line to a [data] section and a name for the run, where these are more than
     # the files and the name of the task; then to whole recipes. What is asked of the model comes
     # with it, and what is asked of an encoder of its own in `encoder`.
@@ -300,8 +335,10 @@ class Task:
     # Looking inside: an answer for the studio's text view, attention maps, vectors of texts.
     look: Callable[[Any, TextQuestion], Section] | None = None
     attend: "Callable[[Path, str, str | None, str], tuple[Any, Maps]] | None" = None
-    # The same for an image, with the label to ask about: run folder, image, label, device.
-    attend_image: "Callable[[Path, Path, str | None, str], ImageMaps] | None" = None
+    # The same for an image: run folder, image, what to ask about it, device.
+    attend_image: "Callable[[Path, Path, ImageQuestion, str], Looked] | None" = None
+    # The same for a series: run folder, files of newer data, name of the series, device.
+    attend_series: "Callable[[Path, Sequence[Path], str, str], SeriesMaps] | None" = None
     reader: "Callable[[Run, str], Reader] | None" = None
     # Runs of the first version have no sizes in their weights.
     sizes_of_old_run: Callable[[Run], Sizes] = no_old_runs

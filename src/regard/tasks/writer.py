@@ -10,13 +10,12 @@ from torch import Tensor
 
 from regard.decode.sample import sample
 from regard.errors import RequestError
-from regard.machine.devices import choose_device
 from regard.run import Run
+from regard.tasks.from_run import FromRun
 from regard.tasks.inputs import summary, texts_of
 from regard.tasks.task import Evaluation
 from regard.tasks.writing import ScoredToken, Writing
 from regard.text.tokenizer import Tokenizer
-from regard.weights import load_model
 
 if TYPE_CHECKING:
     from regard.models import LanguageModel, RecurrentLanguageModel
@@ -26,7 +25,7 @@ PART = 2048
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 
-class Writer:
+class Writer(FromRun):
     """A language model at work: it continues texts, and says how likely a text is.
 
     `regard.load` or `Writer.load` gives one of a run folder.
@@ -38,6 +37,8 @@ class Writer:
     >>> writer.generate("The ", regard.Writing(max_tokens=3, temperature=0))
     'one'
     """
+
+    task = "language-model"
 
     def __init__(
         self,
@@ -59,36 +60,13 @@ class Writer:
         return summary("Writer", self.folder, self.model, seen)
 
     @classmethod
-    def load(cls, folder: Path | str, device: str = "cpu") -> Self:
-        """Load the language model of a run folder.
-
-        Parameters
-        ----------
-        folder
-            The run folder.
-        device
-            cpu, cuda, mps, or auto for the best that there is.
-
-        Returns
-        -------
-        Writer
-
-        Raises
-        ------
-        RunError
-            There is no run in the folder, or one of another task.
-        """
-        run = Run.open(folder)
-        recipe = run.recipe_for("language-model")
-        tokenizer = run.tokenizers().source
-        model = load_model(run).to(choose_device(device))
-        language_model = cast("LanguageModel", model)
+    def _of(cls, run: Run, recipe: Any, model: Any) -> Self:
         # Positions that training never reached mean nothing; a recurrent model has none.
-        limit = language_model.longest
+        limit = model.longest
         if recipe.model.kind == "gpt":
             limit = min(limit, recipe.data.context)
         backward = recipe.data.direction == "backward"
-        return cls(language_model, tokenizer, limit, backward, run.folder)
+        return cls(model, run.tokenizers().source, limit, backward, run.folder)
 
     def stream(self, prompt: str, writing: Writing | None = None) -> Iterator[str]:
         """Continue a text, and yield the parts as they are written.

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
-from regard.errors import RunError
+from regard.errors import RunError, shown
 from regard.text.tokenizer_json import LARGEST_VOCABULARY, LONGEST_PIECE, Specials
 
 # Parts whose running time is linear in the length of the text, and which contain no programs.
@@ -30,8 +31,23 @@ KNOWN = {
         *("Strip", "WordPiece"),
     },
 }
+# How many parts a section may have, and those of which it may have several. Others would make a
+# text longer each time, or do nothing.
+MOST_PARTS = 32
+SEVERAL = {"Replace", "Sequence", "Split", "Strip"}
+# How many times longer the replacements of a section may make a text, one after the other; how long
+# what is written before a text may be, and a prefix or suffix of pieces; how long a pattern is.
+MOST_GROWTH, LONGEST_ADDED, LONGEST_PATTERN = 4, 20, 20_000
+# WordPiece takes the square of this for a word.
+LONGEST_WORD = 1000
+MOST_ADDED = 20_000
+# A special piece is found wherever it is spelled, and nothing around it matters.
+PLAIN = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
+# How CLIP cuts a text into words. In older files, the special pieces are not in it.
+CLIP_PARTS = r"'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"
+CLIP_WORDS = rf"<\|startoftext\|>|<\|endoftext\|>|{CLIP_PARTS}"
 # Some patterns take for ever; these do not, nor does a class of characters.
-HARMLESS = {r"\s+", " {2,}"}
+HARMLESS = {r"\s+", " {2,}", CLIP_PARTS, CLIP_WORDS}
 CLASS = re.compile(r"\[(\\x\{[0-9a-f]{1,6}\}(-\\x\{[0-9a-f]{1,6}\})?)+\]")
 
 
@@ -91,7 +107,7 @@ def specials_of(document: dict[str, Any], where: str) -> Specials:
             case {"ids": [int(index)]} if role in Specials._fields and type(index) is int:
                 ids[role] = index
             case _:
-                raise refused(where, f"{role!r} is no special piece")
+                raise refused(where, f"{shown(role)} is no special piece")
     if not {"pad", "start", "end"} <= ids.keys():
         raise refused(where, "it does not say which pieces pad, start and end a text")
     return Specials(**{role: ids.get(role) for role in Specials._fields})  # type: ignore[arg-type]
@@ -106,15 +122,59 @@ def checked(document: dict[str, Any], where: str) -> dict[str, Any]:
     if sorted(pieces) != list(range(len(pieces))):
         raise refused(where, "its ids are not 0, 1, 2 and so on")
     for section, known in KNOWN.items():
-        for part in parts_of(document.get(section)):
-            if part.get("type") not in known:
-                raise refused(where, f"its {section} has a part of type {part.get('type')!r}")
+        parts = list(islice(parts_of(document.get(section)), MOST_PARTS + 1))
+        for part in parts:
+            kind = part.get("type")
+            if not isinstance(kind, str) or kind not in known:
+                raise refused(where, f"its {section} has a part of type {shown(kind)}")
             match part.get("pattern"):
                 case {"Regex": pattern} if not harmless(pattern):
                     raise refused(where, f"its {section} cuts by a pattern of its own")
+        check_growth(parts, section, where)
+    check_model(document["model"], where)
     if document.get("truncation") or document.get("padding"):
         raise refused(where, "it cuts or pads texts by itself")
     return document
+
+
+def check_growth(parts: Sequence[dict[str, Any]], section: str, where: str) -> None:
+    """Refuse parts that make a text much longer, or that are too many to be meant."""
+    kinds = [part["type"] for part in parts if part["type"] not in SEVERAL]
+    if len(parts) > MOST_PARTS or len(set(kinds)) < len(kinds):
+        raise refused(where, f"its {section} has more than {MOST_PARTS} parts, or one twice")
+    growth = 1.0
+    for part in parts:
+        match part:
+            case {"type": "Replace", "pattern": {"String": str(old)}, "content": str(new)} if old:
+                growth *= max(1, len(new) / len(old))
+            case {"type": "Replace", "pattern": {"Regex": str()}, "content": str(new)}:
+                growth *= max(1, len(new))
+            case {"type": "Split", "pattern": {"Regex": str()} | {"String": str()}}:
+                pass
+            case {"type": "Replace" | "Split"}:
+                raise refused(where, f"its {section} has a pattern that is none")
+            case _ if any(
+                isinstance(value, str) and len(value) > LONGEST_ADDED for value in part.values()
+            ):
+                raise refused(where, f"its {section} adds more than {LONGEST_ADDED} characters")
+        if growth > MOST_GROWTH:
+            raise refused(where, f"its {section} makes a text more than {MOST_GROWTH} times longer")
+
+
+def check_model(model: Mapping[str, Any], where: str) -> None:
+    """Refuse settings of a model that cost much time or give another answer each time."""
+    for name in ("continuing_subword_prefix", "end_of_word_suffix", "unk_token"):
+        value = model.get(name)
+        if value is not None and not (isinstance(value, str) and len(value) <= LONGEST_PIECE):
+            raise refused(where, f"its {name} is no piece")
+    longest = model.get("max_input_chars_per_word", 1)
+    if type(longest) is not int or not 0 < longest <= LONGEST_WORD:
+        raise refused(where, f"it cuts words of more than {LONGEST_WORD} characters")
+    if model.get("dropout"):
+        raise refused(where, "it leaves out merges at random")
+    merges = model.get("merges", [])
+    if not isinstance(merges, list) or len(merges) > LARGEST_VOCABULARY:
+        raise refused(where, "no usable merges")
 
 
 def class_of(codes: Sequence[int]) -> str:
@@ -129,8 +189,9 @@ def class_of(codes: Sequence[int]) -> str:
 
 
 def harmless(pattern: object) -> bool:
-    return pattern in HARMLESS or (
-        isinstance(pattern, str) and CLASS.fullmatch(pattern) is not None
+    return isinstance(pattern, str) and (
+        pattern in HARMLESS
+        or (len(pattern) <= LONGEST_PATTERN and CLASS.fullmatch(pattern) is not None)
     )
 
 
@@ -143,7 +204,8 @@ def parts_of(section: Any) -> Iterator[dict[str, Any]]:
         return
     yield section
     for inner in ("normalizers", "pretokenizers", "decoders"):
-        for part in section.get(inner) or ():
+        parts = section.get(inner) or []
+        for part in parts if isinstance(parts, list) else [parts]:
             yield from parts_of(part)
 
 
@@ -162,7 +224,9 @@ def vocabulary(document: dict[str, Any], where: str) -> dict[int, str]:
         pairs = list(entries.items())
     else:
         raise refused(where, "it has no vocabulary")
-    if not isinstance(added, list) or len(pairs) + len(added) > LARGEST_VOCABULARY:
+    if not isinstance(added, list) or len(added) > MOST_ADDED:
+        raise refused(where, f"it has more than {MOST_ADDED} added pieces")
+    if len(pairs) + len(added) > LARGEST_VOCABULARY:
         raise refused(where, f"its vocabulary has more than {LARGEST_VOCABULARY} entries")
     pairs += [
         (entry.get("content"), entry.get("id")) if isinstance(entry, dict) else ("", -1)
@@ -172,7 +236,7 @@ def vocabulary(document: dict[str, Any], where: str) -> dict[int, str]:
         if not isinstance(piece, str) or not 0 < len(piece) <= LONGEST_PIECE:
             raise refused(where, f"a piece is empty or longer than {LONGEST_PIECE} characters")
         if type(index) is not int or pieces.setdefault(index, piece) != piece:
-            raise refused(where, f"the id of {piece!r} is not its own")
+            raise refused(where, f"the id of {shown(piece)} is not its own")
     return pieces
 
 

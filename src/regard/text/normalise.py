@@ -52,3 +52,8 @@ def scalar_values(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
+
+
+def is_unicode(value: object) -> bool:
+    """Whether a value is a text that UTF-8 can hold."""
+    return isinstance(value, str) and scalar_values(value) == value

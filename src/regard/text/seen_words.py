@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from regard.errors import RunError
+from regard.small_files import read_small
 
 # What is between words: white space, digits, punctuation and symbols. Apostrophes and hyphens are
 # among them, so l'Afrique is l and Afrique, and a number is no word. Scripts without spaces between
@@ -31,6 +32,10 @@ _CHINESE = r"\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _WORD = re.compile(rf"[{_CHINESE}]|[^{_BETWEEN}{_CHINESE}]+")
 # So many different stretches of text are gathered before they are cut into words.
 _AT_ONCE = 200_000
+# Characters from which on a text is not split at once.
+_LONG = 1_000_000
+# The most bytes of a file.
+LARGEST = 64 << 20
 
 
 def words_of(text: str) -> list[str]:
@@ -54,7 +59,7 @@ class SeenWords:
     def load(cls, path: Path) -> SeenWords | None:
         """The words of a file; None without one, as in runs of earlier versions."""
         try:
-            content = path.read_bytes()
+            content = read_small(path, LARGEST)
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -90,7 +95,10 @@ class WordGatherer:
 
     def watch(self, text: str) -> None:
         """Stretches between white space are gathered first: most of them come again and again."""
-        self._stretches.update(text.split())
+        if len(text) < _LONG:
+            self._stretches.update(text.split())
+        else:  # one by one, since millions of them at once need far more memory than the text
+            self._stretches.update(found.group() for found in re.finditer(r"\S+", text))
         if len(self._stretches) > _AT_ONCE:
             self._cut()
 

@@ -21,6 +21,7 @@ from typing import Any, Literal, NamedTuple, Self, get_args
 import tokenizers
 
 from regard.errors import DataError, RecipeError, RunError
+from regard.small_files import read_small
 from regard.text.normalise import WORD_START, scalar_values
 from regard.text.tokenizer_json import (
     END,
@@ -171,13 +172,16 @@ class Tokenizer:
             return cls(document)
         except Exception as error:  # the library raises nothing more precise
             raise refusal(where, str(error)) from None
+        except BaseException as error:
+            if type(error).__name__ != "PanicException":  # of the library, which is no Exception
+                raise
+            raise refusal(where, str(error)) from None
 
     @classmethod
-    def load(cls, path: Path) -> Self:
-        """Read the tokenizer.json of a run folder."""
+    def load(cls, path: Path, limit: int = LARGEST_JSON) -> Self:
+        """Read the tokenizer.json of a run folder, of up to so many bytes."""
         try:
-            with path.open("rb") as file:
-                content = file.read(LARGEST_JSON + 1)
+            content = read_small(path, limit)
         except OSError as error:
             raise RunError(
                 f"{path}: the tokenizer cannot be read ({error.strerror}); check the run folder"
@@ -234,7 +238,10 @@ class Tokenizer:
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of each text, in order; quicker than one after the other."""
         mended = [scalar_values(text) for text in texts]
-        encodings = self._library.encode_batch_fast(mended, add_special_tokens=False)
+        try:
+            encodings = self._library.encode_batch_fast(mended, add_special_tokens=False)
+        except Exception as error:  # the library raises nothing more precise
+            raise RunError(f"tokenizer: cannot cut this text into pieces ({error})") from None
         rows = [encoding.ids for encoding in encodings]
         unknown = self.specials.unknown
         if not self._foreign or unknown is None:
@@ -253,7 +260,10 @@ class Tokenizer:
         """
         special = set(self.specials)
         plain = [[index for index in self._known(ids) if index not in special] for ids in batch]
-        texts: list[str] = self._library.decode_batch(plain)
+        try:
+            texts: list[str] = self._library.decode_batch(plain)
+        except Exception as error:  # the library raises nothing more precise
+            raise RunError(f"tokenizer: cannot join these pieces ({error})") from None
         return texts if self._foreign else [self.normalise(text) for text in texts]
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
@@ -292,6 +302,20 @@ class Tokenizer:
             owners.append(min(max(owner, 0), len(starts) - 1))
         return mended.split(), owners
 
+    def places(self, text: str) -> list[tuple[int, int]]:
+        """Where each piece of an encoded text begins and ends in it."""
+        mended = scalar_values(text)
+        encoding = self._library.encode(mended, add_special_tokens=False)
+        return [(start, end) for start, end in encoding.offsets]
+
+    def places_of(self, ids: Sequence[int], text: str) -> list[tuple[int, int]]:
+        """Where each piece begins and ends in the text that these ids decode to."""
+        if self.encode(text) == [*ids]:
+            return self.places(text)
+        # A model may cut a word in another way than we do: its pieces are where the word is.
+        words = [match.span() for match in re.finditer(r"\S+", text)]
+        return [words[word] if 0 <= word < len(words) else (0, 0) for word in self.word_of(ids)]
+
     def begins_word(self, piece: str) -> bool:
         """Whether white space comes before a piece; foreign tokenizers mark it in their own
         ways.
@@ -326,12 +350,12 @@ class Tokenizers(NamedTuple):
         return self.source is self.target or self.source.vocabulary == self.target.vocabulary
 
     @classmethod
-    def load(cls, folder: Path) -> Tokenizers:
+    def load(cls, folder: Path, limit: int = LARGEST_JSON) -> Tokenizers:
         joint = folder / "tokenizer.json"
         if joint.exists() or not (folder / "source.tokenizer.json").exists():
-            tokenizer = Tokenizer.load(joint)
+            tokenizer = Tokenizer.load(joint, limit)
             return cls(tokenizer, tokenizer)
         return cls(
-            Tokenizer.load(folder / "source.tokenizer.json"),
-            Tokenizer.load(folder / "target.tokenizer.json"),
+            Tokenizer.load(folder / "source.tokenizer.json", limit),
+            Tokenizer.load(folder / "target.tokenizer.json", limit),
         )

@@ -7,13 +7,13 @@ or hostile file never reaches the library.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
 from regard.errors import RunError
+from regard.small_files import parse_json, refusing
 from regard.text.normalise import WORD_START, normaliser
 from regard.text.typography import Rule, read_rules
 
@@ -43,7 +43,8 @@ class Specials(NamedTuple):
 
 
 LARGEST_VOCABULARY = 1_000_000
-LARGEST_JSON = 100_000_000
+# Google's vocabulary of 262,000 pieces takes 33 MB.
+LARGEST_JSON = 64 << 20
 LONGEST_PIECE = 200
 
 # White space begins a word. Every punctuation mark, symbol and digit is a part of its own, so no
@@ -135,10 +136,8 @@ def refusal(where: str, why: str) -> RunError:
 def parse(text: str, where: str) -> dict[str, Any]:
     if len(text) > LARGEST_JSON:
         raise refusal(where, f"{len(text)} characters, more than {LARGEST_JSON}")
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError):
-        raise refusal(where, "not valid JSON") from None
+    with refusing(refusal(where, "not valid JSON")):
+        document = parse_json(text)
     if not isinstance(document, dict):
         raise refusal(where, "no model section")
     return document

@@ -36,14 +36,28 @@ _SPACED = {mark: re.compile(rf"\s{re.escape(mark)}{_AFTER[mark]}") for mark in M
 _TIGHT = {mark: re.compile(rf"[^\s?!;:]{re.escape(mark)}{_AFTER[mark]}") for mark in MARKS}
 _BEFORE_INVERTED = re.compile(r"\w«")
 
-# Every pattern matches a bounded number of characters, so the time is linear in the text.
-_TIGHTEN = {mark: rf"\s{{1,3}}{re.escape(mark)}{_AFTER[mark]}" for mark in MARKS}
+# Every pattern matches a bounded number of characters, so the time is linear in the text. Old runs
+# have a lower bound for spaces.
+_MOST_SPACES, _OLD_MOST_SPACES = 99, 3
+
+
+def _tighten(most: int) -> dict[str, str]:
+    return {mark: rf"\s{{1,{most}}}{re.escape(mark)}{_AFTER[mark]}" for mark in MARKS}
+
+
+def _loose_guillemets(most: int) -> tuple[str, str]:
+    return rf"(?<!\w)«\s{{0,{most}}}", rf"\s{{0,{most}}}»(?!\w)"
+
+
+_TIGHTEN = _tighten(_MOST_SPACES)
 _SPACE_OUT = {mark: rf"(?<=[^\s?!;:]){re.escape(mark)}{_AFTER[mark]}" for mark in MARKS}
 _OPENING_STRAIGHT = r'(?<![^\s(\[])"'
-_OPENING_GUILLEMET, _CLOSING_GUILLEMET = r"(?<!\w)«\s{0,3}", r"\s{0,3}»(?!\w)"
+_OPENING_GUILLEMET, _CLOSING_GUILLEMET = _loose_guillemets(_MOST_SPACES)
 _TIGHT_OPENING, _TIGHT_CLOSING = r"«(?=\S)", r"(?<=\S)»"
 _PATTERNS = {
     *_TIGHTEN.values(),
+    *_tighten(_OLD_MOST_SPACES).values(),
+    *_loose_guillemets(_OLD_MOST_SPACES),
     *_SPACE_OUT.values(),
     *(_OPENING_STRAIGHT, _OPENING_GUILLEMET, _CLOSING_GUILLEMET, _TIGHT_OPENING, _TIGHT_CLOSING),
 }
@@ -83,7 +97,8 @@ def read_rules(steps: Iterable[object]) -> list[Rule] | None:
         if not known or rule.step() != step:
             return None
         rules.append(rule)
-    return rules
+    # The same rule again and again could make a text longer without an end.
+    return rules if len({rule.pattern for rule in rules}) == len(rules) else None
 
 
 class Variants:

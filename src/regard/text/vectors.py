@@ -1,11 +1,11 @@
-"""Vectors of words in the forms of Word2Vec and GloVe: text, or Word2Vec's binary."""
+"""Vectors of words in the forms of Word2Vec and GloVe: text, or Word2Vec's binary form."""
 
 from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.errors import DataError
+from regard.small_files import open_regular
 
 LONGEST_WORD_BYTES = 2000
 LONGEST_LINE_BYTES = 1_000_000
@@ -21,13 +22,27 @@ Vectors = dict[str, NDArray[np.float32]]
 
 def read_vectors(path: Path, wanted: set[str], width: int) -> Vectors:
     """The vectors of the wanted words that a file contains. If a word is missing, its vector in
-    another case is taken. A file is binary if its name ends in .bin or .bin.gz.
+    another case is taken.
     """
+    with entries_of(path) as entries:
+        return chosen(entries, wanted, width, path)
+
+
+def vector_width(path: Path) -> int:
+    """How many numbers the vectors of a file have."""
+    with entries_of(path) as entries:
+        for _, vector in entries:
+            return len(vector)
+    raise no_vectors(path)
+
+
+@contextmanager
+def entries_of(path: Path) -> Iterator[Iterator[tuple[str, NDArray[np.float32]]]]:
+    """The words of a file with their vectors. It is binary if its name ends in .bin or .bin.gz."""
     try:
         with opened(path) as file:
             binary = path.name.removesuffix(".gz").endswith(".bin")
-            entries = binary_entries(file, path) if binary else text_entries(file, path)
-            return chosen(entries, wanted, width, path)
+            yield binary_entries(file, path) if binary else text_entries(file, path)
     except FileNotFoundError:
         raise DataError(
             f"{path}: there is no such file of vectors; data.embeddings begins at data.folder"
@@ -38,9 +53,12 @@ def read_vectors(path: Path, wanted: set[str], width: int) -> Vectors:
 
 
 def opened(path: Path) -> AbstractContextManager[BinaryIO]:
-    if path.suffix == ".gz":
-        return gzip.open(path, "rb")  # type: ignore[return-value]
-    return path.open("rb")
+    file = open_regular(path, links=True)
+    if path.suffix != ".gz":
+        return file
+    unpacked = gzip.GzipFile(fileobj=file, mode="rb")
+    unpacked.myfileobj = file  # type: ignore[assignment]  # both are closed together
+    return unpacked  # type: ignore[return-value]
 
 
 def chosen(
@@ -62,11 +80,15 @@ def chosen(
         elif word.lower() in lowered:
             spare.setdefault(word.lower(), vector)
     if none_yet:
-        raise DataError(f"{path}: no vectors in it; give a file with a word and its numbers a line")
+        raise no_vectors(path)
     for word in wanted - found.keys():
         if word.lower() in spare:
             found[word] = spare[word.lower()]
     return found
+
+
+def no_vectors(path: Path) -> DataError:
+    return DataError(f"{path}: no vectors in it; give a file with a word and its numbers a line")
 
 
 def text_entries(file: BinaryIO, path: Path) -> Iterator[tuple[str, NDArray[np.float32]]]:
@@ -125,3 +147,17 @@ def binary_entries(file: BinaryIO, path: Path) -> Iterator[tuple[str, NDArray[np
         if len(content) < 4 * width:
             raise DataError(f"{path}: damaged (it ends within a vector); fetch the file again")
         yield word.decode("utf-8", "replace").strip(), np.frombuffer(content, "<f4").copy()
+
+
+def write_vectors(
+    path: Path, words: Sequence[str], vectors: NDArray[np.float32], binary: bool = False
+) -> None:
+    """Write vectors [V, d] in Word2Vec's text form, or in its binary form."""
+    with path.open("wb") as file:
+        file.write(f"{len(words)} {vectors.shape[1]}\n".encode())
+        for word, vector in zip(words, vectors, strict=True):
+            if binary:
+                numbers = vector.astype("<f4").tobytes()
+            else:
+                numbers = " ".join(f"{value:.6g}" for value in vector.tolist()).encode()
+            file.write(word.encode() + b" " + numbers + b"\n")

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from regard.errors import RunError
+from regard.small_files import parse_json, read_small, refusing
 
 # A mark or an ending that is a word fewer times than this may be an accident of the data.
 FEWEST = 3
@@ -83,15 +84,16 @@ class WordCutter:
     @classmethod
     def load(cls, path: Path) -> WordCutter:
         """The cutter of a file; one that cuts at spaces only without one, as in earlier runs."""
+        way_out = "delete it to split sentences at spaces only"
         try:
-            lists = json.loads(path.read_bytes())
-            return cls(**{name: frozenset(map(str, words)) for name, words in lists.items()})
+            content = read_small(path)
         except FileNotFoundError:
             return cls()
-        except (OSError, ValueError, TypeError, AttributeError, RecursionError):
-            raise RunError(
-                f"{path}: damaged; delete it to split sentences at spaces only"
-            ) from None
+        except OSError as error:
+            raise RunError(f"{path}: cannot be read ({error.strerror}); {way_out}") from None
+        with refusing(RunError(f"{path}: damaged; {way_out}")):
+            lists = parse_json(content)
+            return cls(**{name: frozenset(map(str, words)) for name, words in lists.items()})
 
 
 class CutterLearner:

@@ -11,6 +11,7 @@ from regard.evaluate.validation import Sample, Validation
 from regard.files import write_file
 from regard.recipe import Recipe
 from regard.run import Run, commands_for
+from regard.small_files import read_small
 from regard.training.events import Finished
 
 if TYPE_CHECKING:
@@ -93,6 +94,8 @@ def text(
     if validation is not None:
         scores = [f"loss {validation.loss:.3f}", *format_scores(validation.scores, task.metrics)]
         lines = [f"- Validation: {', '.join(scores)}.", *lines]
+        if sentence := task.verdict(validation.scores):
+            lines.append(f"- **{sentence}**")
     measured = "".join(f"{line}\n" for line in lines)
     table = sample_table(described.columns, validation.samples if validation else ())
     commands = "\n".join(f"    {line}" for line in commands_for(recipe, run.folder))
@@ -115,7 +118,7 @@ def replace_line(run: Run, beginning: str, line: str) -> None:
     """Put a line into the card, in place of the line that begins like it."""
     path = run.folder / "README.md"
     try:
-        lines = path.read_text("utf-8").split("\n")
+        lines = read_small(path).decode().split("\n")
     except (OSError, UnicodeDecodeError):
         return  # the user has removed or rewritten the card
     kept = [each for each in lines if not each.startswith(beginning)]

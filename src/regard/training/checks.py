@@ -1,11 +1,11 @@
 """Checks a training before PyTorch is loaded: the folder, the run it starts from, and the files."""
 
 from importlib.util import find_spec
-from typing import Any
 
 from regard import tasks
 from regard.configs.parameters import num_parameters
 from regard.errors import RecipeError, RunError
+from regard.made_with import settings_by_name
 from regard.recipe import Recipe, parse
 from regard.run import Run
 
@@ -59,20 +59,28 @@ def with_model_of(recipe: Recipe, run: Run) -> Recipe:
     if not recipe.train.from_run:
         return recipe
     started = run.recipe_path.exists()
-    model = (run if started else Run.open(recipe.train.from_run)).recipe().model
-    given = recipe.model.model_dump(mode="json", include=recipe.model.model_fields_set)
-    if "model" not in recipe.model_fields_set:
-        given = {}
-    kind = getattr(model, "kind", None)
-    if given.get("kind", kind) != kind:
-        return recipe
-    if type(model) not in {*recipe.models.values(), type(recipe.model)}:
-        raise RecipeError(
-            f"train.from_run {recipe.train.from_run}: a model of kind {kind} for another "
-            f"task cannot become one for {recipe.task}"
-        )
+    other = (run if started else Run.open(recipe.train.from_run)).recipe()
     values = recipe.model_dump(mode="json", exclude_none=True)
-    values["model"] = model.model_dump(mode="json") | given
+    for name in recipe.shape:
+        section, _, key = name.partition(".")
+        there, here = getattr(other, section, None), getattr(recipe, section)
+        if there is None:
+            continue
+        taken, given = there.model_dump(mode="json", exclude_none=True), here.model_fields_set
+        given = given if section in recipe.model_fields_set else set()
+        if key:
+            if key in taken and key not in given:
+                values[section][key] = taken[key]
+            continue
+        kind = taken.get("kind")
+        if "kind" in given and here.kind != kind:
+            continue
+        if type(there) not in {*recipe.kinds(section).values(), type(here)}:
+            raise RecipeError(
+                f"train.from_run {recipe.train.from_run}: a model of kind {kind} for another "
+                f"task cannot become one for {recipe.task}"
+            )
+        values[section] = taken | here.model_dump(mode="json", include=given)
     return parse(values, recipe.train.from_run)
 
 
@@ -130,12 +138,3 @@ def data_of(recipe: Recipe) -> str:
     """The data of a recipe in words."""
     data = tasks.get(recipe.task).describe(recipe, None).data or "its own data"
     return data if isinstance(data, str) else " and ".join(data)
-
-
-def settings_by_name(recipe: Recipe) -> dict[str, Any]:
-    """The settings of a recipe by dotted name."""
-    result: dict[str, Any] = {}
-    for key, value in recipe.model_dump(mode="json").items():
-        inner = value if isinstance(value, dict) else {"": value}
-        result.update({f"{key}.{name}".rstrip("."): each for name, each in inner.items()})
-    return result

@@ -3,6 +3,7 @@
 import resource
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -17,6 +18,8 @@ from regard.training.loop import Objective, TrainingData
 from regard.training.parallel import own
 
 TRIAL_SECONDS = 4.0
+# The arithmetic of the work of all batches.
+Formula = Callable[[Work], float]
 
 
 def estimate(
@@ -26,6 +29,7 @@ def estimate(
     steps: int,
     accumulate: int,
     dtype: torch.dtype = torch.float32,
+    formula: Formula | None = None,
 ) -> Estimate:
     """Measure time on ordinary batches, of which each process of a team computes its share, and
     memory on the largest batch, summed over the processes. The weights do not change. `dtype` is
@@ -50,46 +54,57 @@ def estimate(
         tokens_per_second=rate,
         seconds=steps * accumulate * epoch_tokens / len(batches) / rate,
         memory_bytes=int(data.team.sum(peak_memory(model) + moments)),
-        peak=measured_peak(model, objective, data, dtype),
+        peak=measured_peak(model, objective, data, dtype, formula),
     )
 
 
 def measured_peak(
-    model: nn.Module, objective: Objective, data: TrainingData, dtype: torch.dtype
+    model: nn.Module,
+    objective: Objective,
+    data: TrainingData,
+    dtype: torch.dtype,
+    formula: Formula | None = None,
 ) -> Peak:
     """Measure the FLOP/s that all devices of a team reach together in products alone."""
     rate = devices.gemm_rate(next(model.parameters()).device, dtype)
-    return Peak(flops_per_token(model, objective, data), data.team.sum(rate))
+    return Peak(flops_per_token(model, objective, data, formula), data.team.sum(rate))
 
 
-def flops_per_token(model: nn.Module, objective: Objective, data: TrainingData) -> float:
-    """FLOP per token, without padding: by the formula of the model's config, or else counted over
-    one batch.
+def flops_per_token(
+    model: nn.Module, objective: Objective, data: TrainingData, formula: Formula | None = None
+) -> float:
+    """FLOP per token, without padding: by the task's formula, or else counted over one batch, for
+    which PyTorch loads its compiler.
     """
     batches = data.batches
-    config: Any = getattr(model, "config", None)
-    output = getattr(model, "output", None)
-    if hasattr(config, "training_flops") and isinstance(output, nn.Linear):
-        flops = config.training_flops(output.out_features, Work(*batches.amounts()))
-        return float(flops / sum(map(batches.tokens, batches.epoch(0))))
-    return counted_flops(model, objective, data)
+    if formula is None:
+        return counted_flops(model, objective, data)
+    return formula(Work(*batches.amounts())) / sum(map(batches.tokens, batches.epoch(0)))
 
 
 def counted_flops(model: nn.Module, objective: Objective, data: TrainingData) -> float:
     """FLOP per token of the first batch, as PyTorch counts them."""
-    from torch.utils.flop_counter import FlopCounterMode, sdpa_flop_count
+    from torch.utils.flop_counter import FlopCounterMode, conv_flop_count, sdpa_flop_count
 
-    # The counter does not know the operations of attention on a CPU.
-    on_cpu = {
-        torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: (
+    aten = torch.ops.aten
+    # The counter does not know the operations of attention on a CPU, and counts too much of the
+    # backward pass of convolutions in groups. There, the tenth argument after the shapes of the
+    # gradient, the input and the weight says which gradients are needed.
+    mended: dict[Any, Any] = {
+        aten._scaled_dot_product_flash_attention_for_cpu: (
             lambda query, key, value, *_, **__: sdpa_flop_count(query, key, value)
         ),
-        torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward: (
+        aten._scaled_dot_product_flash_attention_for_cpu_backward: (
             lambda gradient, query, key, value, *_, **__: 2 * sdpa_flop_count(query, key, value)
+        ),
+        aten.convolution_backward: (
+            lambda gradient, x, weight, *more, **__: (
+                sum(more[7][:2]) * conv_flop_count(x, weight, gradient)
+            )
         ),
     }
     rows = data.batches.epoch(0)[0]
-    with FlopCounterMode(display=False, custom_mapping=on_cpu) as counter:
+    with FlopCounterMode(display=False, custom_mapping=mended) as counter:
         attempt(model, objective, data, rows)
     return data.team.sum(counter.get_total_flops()) / max(1, data.batches.tokens(rows))
 

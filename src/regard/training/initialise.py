@@ -4,6 +4,7 @@ import torch
 from torch import nn
 
 from regard.errors import RecipeError
+from regard.made_with import check
 from regard.run import Run
 from regard.weights import kept, read_tensors
 
@@ -14,8 +15,10 @@ OWN = ("output.", "pooler.", "relation.", "head.", "head_norm.")
 @torch.no_grad()
 def from_run(model: nn.Module, folder: str) -> str:
     """Copy all weights that a run has under the same name, with or without a prefix "reader."."""
-    path = Run.open(folder).model_path
-    tensors, _ = read_tensors(path)
+    run = Run.open(folder)
+    path = run.model_path
+    tensors, metadata = read_tensors(path)
+    check(run, metadata)
     for name, own in kept(model).items():
         plain = name.removeprefix("reader.")
         found = tensors.get(name, tensors.get(plain, tensors.get(f"reader.{name}")))
@@ -25,6 +28,6 @@ def from_run(model: nn.Module, folder: str) -> str:
             what = "it has none" if found is None else f"there it is {tuple(found.shape)}"
             raise RecipeError(
                 f"{path}: {plain} is {tuple(own.shape)} in the recipe's model, {what}; "
-                "leave [model] out of the recipe to take the run's"
+                "leave such sizes out of the recipe to take the run's"
             )
     return f"The model starts from what {folder} has learned."

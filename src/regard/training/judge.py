@@ -8,7 +8,7 @@ from typing import Any
 from torch import Tensor
 
 from regard import tasks
-from regard.errors import RecipeError
+from regard.errors import RecipeError, RunError
 from regard.evaluate.metrics import LOSS, Metric
 from regard.evaluate.validation import Validation, validate
 from regard.recipe import Recipe
@@ -17,7 +17,7 @@ from regard.training.log import Log
 from regard.training.setup import TrainingSetup
 from regard.training.state import TrainingState
 from regard.training.time_left import TimeLeft
-from regard.weights import save_model
+from regard.weights import all_finite, save_model
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,12 @@ class Judge:
         return validation
 
     def validate(self, tensors: dict[str, Tensor], step: int) -> Validation:
+        if not all_finite(tensors):
+            raise RunError(
+                f"{self.run.folder}: the weights of step {step} hold numbers that are not finite; "
+                "lower train.learning_rate, lengthen train.warmup_steps or set train.clip_norm, "
+                "and start again in another folder"
+            )
         with self.state.model_with(tensors) as model:
             return validate(model, self.setup.held_out, step)
 
@@ -54,7 +60,7 @@ class Judge:
         if not better(validation, progress.best, self.metric()):
             return False
         progress.best, progress.averaged = replace(validation, best=True), averaged
-        save_model(self.run, tensors, validation.step, self.setup.sizes)
+        save_model(self.run, tensors, validation.step, self.setup.sizes, self.state.made_with)
         return True
 
     def metric(self) -> Metric:

@@ -1,6 +1,6 @@
 """Trains on prepared data: brings the model, the optimizer, the loop and the judge together."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
@@ -10,18 +10,22 @@ from torch import nn
 
 from regard import tasks
 from regard.evaluate.validation import expected_seconds
+from regard.layers.batch_norm import BatchNorm2d
 from regard.machine import cores, devices, memory
+from regard.made_with import MadeWith
 from regard.objectives import Loss
+from regard.planning.plan import training_formula
 from regard.recipe import Recipe
 from regard.run import Run
 from regard.training.checks import checkpoint_bytes
+from regard.training.contents import prepared
 from regard.training.estimate import estimate, measured_peak
-from regard.training.events import Event, Note, Phase, Resumed
+from regard.training.events import Estimate, Event, Note, Phase, Resumed
 from regard.training.finish import finish
 from regard.training.fit import slices_that_fit
 from regard.training.initialise import from_run
 from regard.training.judge import Judge
-from regard.training.log import Log
+from regard.training.log import Log, remarks
 from regard.training.loop import Objective, TrainingData, derived_seed
 from regard.training.parallel import shard
 from regard.training.setup import TrainingSetup
@@ -37,16 +41,16 @@ def train_together(run: Run, recipe: Recipe, members: Team) -> Iterator[Event]:
     memory.keep_big_buffers()
     threads = max(1, cores.usable_cores() // members.local_size)
     torch.set_num_threads(recipe.train.threads or threads)
-    with members.leader_first():
-        setup = yield from tasks.get(recipe.task).setup(run, recipe)
-    with stopping() as stop:
-        yield from train_prepared(run, recipe, setup, members, stop)
+    setup, made_with = yield from prepared(run, recipe, members)
+    yield from train_prepared(run, recipe, setup, made_with, members)
 
 
 def train_prepared(
-    run: Run, recipe: Recipe, setup: TrainingSetup, members: Team, stop: Callable[[], int]
+    run: Run, recipe: Recipe, setup: TrainingSetup, made_with: MadeWith, members: Team
 ) -> Iterator[Event]:
-    """Train on encoded data to the end, or until a stop is requested."""
+    """Train on encoded data to the end, or until a stop is requested. Before the first update there
+    is nothing to save, so a signal ends the process at once.
+    """
     device = devices.choose_device(recipe.train.device)
     if device == torch.device("cuda"):
         device = torch.device("cuda", members.local_rank)
@@ -54,7 +58,7 @@ def train_prepared(
     yield Phase("Building the model")
     state, remark = first_state(run, recipe, setup, members, device)
     with members.leader_first():
-        damaged = state.restore(run)
+        damaged = [*state.restore(run, made_with), *remarks(run.folder / "log.jsonl")]
     if remark and not state.step:
         yield Note(remark)
     dtype = devices.choose_precision(recipe.train.precision, device)
@@ -65,37 +69,65 @@ def train_prepared(
         members,
         carried_state=setup.carried,
         compares_rows=setup.compares_rows,
+        in_step=normalises_batches(state.model),
     )
     yield Phase("Trying a few batches, to measure memory and time")
     with unchanged_buffers(state.model):
         data.slices = slices_that_fit(state.model, objective, data)
+    if data.in_step and data.slices > 1:
+        yield Note(
+            f"memory is short, so batches are cut into {data.slices} parts, and batch "
+            "normalisation sees a part at a time",
+            warning=True,
+        )
     clock = TimeLeft(recipe.train, 0.0, validation_seconds(state, setup, members), closing(recipe))
     changed = state.resume_under(conditions(device, dtype, data))
     yield from (Note(sentence, warning=True) for sentence in (*damaged, *changed))
-    if state.step:
-        drop_old_checkpoints(run, recipe)  # the last process may have died before it did
-        with unchanged_buffers(state.model):
-            peak = measured_peak(state.model, objective, data, dtype)
-        yield Resumed(state.step, peak)
-    else:
-        parameters = sum(parameter.numel() for parameter in state.model.parameters())
-        run.require_space(checkpoint_bytes(recipe, parameters))
-        steps, accumulate = recipe.train.steps, recipe.train.accumulate
-        with unchanged_buffers(state.model):
-            expected = estimate(state.model, objective, data, steps, accumulate, dtype)
-        clock.update_seconds = expected.seconds / steps
-        yield replace(expected, seconds=clock.seconds(0), remark=setup.remark)
+    expected = tried(run, recipe, setup, state, data, objective, dtype)
+    if isinstance(expected, Estimate):
+        clock.update_seconds = expected.seconds / recipe.train.steps
+        expected = replace(expected, seconds=clock.seconds(0), remark=setup.remark)
     if data.carried_state is not None:
         data.carried_state.load(state.carried)  # trial updates have overwritten it
     tensorboard = recipe.train.tensorboard
-    log = Log(run.folder, state.step, tensorboard) if members.leads else None
-    with log or nullcontext():
-        judge = Judge(run, recipe, state, setup, log, clock) if log else None
-        yield Phase("Training")
-        if (yield from update_until_done(run, recipe, state, data, objective, judge, stop)):
-            last = state.judged_weights()
-            if judge:
-                yield from finish(judge, last)
+    with stopping() as stop:
+        yield expected
+        log = Log(run.folder, state.step, tensorboard) if members.leads else None
+        with log or nullcontext():
+            judge = Judge(run, recipe, state, setup, log, clock) if log else None
+            yield Phase("Training")
+            if (yield from update_until_done(run, recipe, state, data, objective, judge, stop)):
+                last = state.judged_weights()
+                if judge:
+                    yield from finish(judge, last)
+
+
+def tried(
+    run: Run,
+    recipe: Recipe,
+    setup: TrainingSetup,
+    state: TrainingState,
+    data: TrainingData,
+    objective: Objective,
+    dtype: torch.dtype,
+) -> Resumed | Estimate:
+    """What a few updates show, which change nothing."""
+    formula = training_formula(recipe, setup.sizes)
+    if state.step:
+        drop_old_checkpoints(run, recipe)  # the last process may have died before it did
+        with unchanged_buffers(state.model):
+            peak = measured_peak(state.model, objective, data, dtype, formula)
+        return Resumed(state.step, peak)
+    parameters = sum(parameter.numel() for parameter in state.model.parameters())
+    run.require_space(checkpoint_bytes(recipe, parameters))
+    steps, accumulate = recipe.train.steps, recipe.train.accumulate
+    with unchanged_buffers(state.model):
+        return estimate(state.model, objective, data, steps, accumulate, dtype, formula)
+
+
+def normalises_batches(model: nn.Module) -> bool:
+    """Whether training needs the statistics of a batch; a frozen encoder does not."""
+    return any(isinstance(each, BatchNorm2d) and each.training for each in model.modules())
 
 
 def validation_seconds(state: TrainingState, setup: TrainingSetup, members: Team) -> float:

@@ -33,7 +33,8 @@ class TrainingData:
     """Examples, the order of their batches, the team that shares them, and the number of slices
     that a batch is cut into where memory is short. A `carried_state` takes the states of a
     recurrent model from each batch to the next. `compares_rows`: the loss of a row depends on the
-    others of its batch.
+    others of its batch. `in_step`: all processes work on the same batch, since layers need
+    statistics of its rows.
     """
 
     examples: Examples
@@ -42,6 +43,7 @@ class TrainingData:
     slices: int = 1
     carried_state: CarriedState | None = None
     compares_rows: bool = False
+    in_step: bool = False
 
     def next(self, position: Position, count: int) -> tuple[list[Indices], Position]:
         """`count` batches from a position on, across the end of an epoch if necessary."""
@@ -60,7 +62,7 @@ class TrainingData:
         """The parts of an update that this process computes, one after another."""
         # A carried state stays in the process that computed it, so batches are split by rows. Rows
         # that are compared are gathered by all processes, which then work on the same batch.
-        whole = self.carried_state is None and not self.compares_rows
+        whole = self.carried_state is None and not (self.compares_rows or self.in_step)
         shares = self.team.shares(batches, whole)
         if self.slices == 1:
             return shares

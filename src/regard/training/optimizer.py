@@ -28,6 +28,34 @@ class AdamW(WithoutCompiler, torch.optim.AdamW):
     step = torch.no_grad()(unwrap(torch.optim.AdamW.step))
 
 
+class Rowwise(WithoutCompiler):
+    """Adam without its first moment, and with one second moment for all numbers of a row, which is
+    their mean. So an update of a row has the direction of its gradient, however rare the row is:
+    Adam would give every number of a rare word's vector the same step, and only its sign would
+    count.
+    """
+
+    @torch.no_grad()
+    def step(self) -> None:  # type: ignore[override]
+        for group in self.param_groups:
+            decay, epsilon = group["betas"][1], group["eps"]
+            for parameter in group["params"]:
+                if parameter.grad is None:
+                    continue
+                gradient, state = parameter.grad, self.state[parameter]
+                if not state:
+                    state["step"] = torch.zeros(())
+                    state["row_moments"] = torch.zeros_like(gradient.flatten(1)[:, 0])
+                state["step"] += 1
+                rows = gradient.flatten(1) if gradient.dim() > 1 else gradient[:, None]
+                moments = state["row_moments"].lerp_(rows.square().mean(1), 1 - decay)
+                sizes = (moments / (1 - decay ** float(state["step"]))).sqrt_().add_(epsilon)
+                steps = (-group["lr"] / sizes).view(-1, *(1,) * (gradient.dim() - 1))
+                if group["weight_decay"]:
+                    parameter.mul_(1 - group["lr"] * group["weight_decay"])
+                parameter.addcmul_(gradient, steps)
+
+
 def build_optimizer(model: nn.Module, train: TrainSection) -> torch.optim.Optimizer:
     """Adam with the paper's constants (§5.3) by default, in its fused form.
 
@@ -39,6 +67,9 @@ def build_optimizer(model: nn.Module, train: TrainSection) -> torch.optim.Optimi
         {"params": matrices, "weight_decay": train.weight_decay},
         {"params": vectors, "weight_decay": 0.0},
     ]
+    if train.optimizer == "rowwise":
+        moments = {"lr": 0.0, "betas": train.adam_betas, "eps": train.adam_epsilon}
+        return Rowwise(groups, moments)
     kind = AdamW if train.optimizer == "adamw" else Adam
     return kind(groups, lr=0.0, betas=train.adam_betas, eps=train.adam_epsilon, fused=True)
 

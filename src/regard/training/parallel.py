@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
+from regard.layers.batch_norm import rows_counted
 from regard.training.team import Team
 from regard.weights import buffers, kept
 
@@ -56,7 +57,7 @@ class Gradients:
             self.together.set_requires_gradient_sync(last)
         elif self.together is not None and not last:
             waiting = self.together.no_sync()
-        with waiting:
+        with waiting, rows_counted(scale > 0):
             total: Tensor = self.loss(batch)
             (total * scale).backward()
         return float(total.detach())

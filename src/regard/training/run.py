@@ -10,6 +10,7 @@ from pathlib import Path
 
 from regard import tasks
 from regard.errors import DataError, RecipeError, RequestError, RunError
+from regard.files import SCRATCH
 from regard.machine.cores import wait_briefly
 from regard.recipe import Recipe
 from regard.run import Run
@@ -42,6 +43,9 @@ def start(recipe: Recipe, run: Run) -> Iterator[Event]:
     made = run.missing_folders()
     recipe = checked(recipe, run)
     if sentence := finished(run, recipe):
+        if any(run.folder.glob(f"{SCRATCH}*")):  # of a process that was killed at the end
+            with run.lock():
+                run.sweep()
         yield Note(sentence)
         return
     make_folder(run)

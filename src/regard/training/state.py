@@ -11,6 +11,8 @@ from torch import Tensor, nn
 
 from regard.errors import RunError
 from regard.evaluate.validation import Validation
+from regard.files import read_metadata
+from regard.made_with import MadeWith
 from regard.recipe import TrainSection
 from regard.run import Run
 from regard.training.events import Position
@@ -77,6 +79,7 @@ class TrainingState:
         self.optimizer = build_optimizer(model, train)
         self.average = MovingAverage(model, train.moving_average) if train.moving_average else None
         self.progress = Progress()
+        self.made_with: MadeWith | None = None
         self.carried: dict[str, Tensor] = {}  # as the checkpoint had it
 
     @property
@@ -98,13 +101,15 @@ class TrainingState:
 
     def save(self, run: Run, tensors: Mapping[str, Tensor]) -> None:
         progress = {**asdict(self.progress), "best": best_without_samples(self.progress.best)}
-        save_checkpoint(run, self.step, tensors, progress)
+        save_checkpoint(run, self.step, tensors, progress, self.made_with)
 
-    def restore(self, run: Run) -> list[str]:
-        """Load the newest readable checkpoint, if any; return a sentence for each damaged one.
+    def restore(self, run: Run, made_with: MadeWith | None = None) -> list[str]:
+        """Load the newest readable checkpoint of this run, if any; return a sentence for each that
+        is damaged or of another run.
 
-        If all are damaged, training does not start again: it would overwrite the best weights.
+        If all are, training does not start again: it would overwrite the best weights.
         """
+        self.made_with = made_with
         damaged: dict[Path, RunError] = {}
         for path in reversed(run.checkpoints()):
             try:
@@ -116,7 +121,7 @@ class TrainingState:
         else:
             if damaged:
                 raise RunError(
-                    f"{next(iter(damaged.values()))}; no checkpoint in {run.training} can be read, "
+                    f"{next(iter(damaged.values()))}; no checkpoint in {run.training} can be used, "
                     "choose another --out to start again"
                 )
         for path in damaged:
@@ -126,6 +131,9 @@ class TrainingState:
         ]
 
     def load(self, run: Run, path: Path) -> None:
+        before = MadeWith.read(read_metadata(path), path)
+        if before and self.made_with and (misfit := before.misfit(self.made_with)):
+            raise RunError(f"{path}: not of this run ({misfit})")
         tensors, progress = load_checkpoint(run, path)
         try:
             restored = Progress.from_json(progress)

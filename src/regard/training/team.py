@@ -6,6 +6,7 @@ team of one loads nothing of it.
 """
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -31,6 +32,8 @@ PATIENCE = timedelta(hours=12)
 # Whether this process has been in a process group.
 has_joined = False
 STORE = "REGARD_STORE"
+# The beginning of the names of files that say which processes wait for the leader.
+READY = "ready-"
 # Below these a second process costs more than it gains: target tokens of an update for each
 # process, and updates of the run, since a process takes seconds to start.
 WORTHWHILE_TOKENS, WORTHWHILE_STEPS = 500, 500
@@ -170,12 +173,17 @@ def assembled(command: Sequence[str], processes: int) -> Iterator[Team]:
         if STORE in os.environ:
             threading.Thread(target=leave_with_leader, daemon=True).start()
         rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+        if STORE in os.environ:
+            import torch.distributed  # noqa: F401  which takes seconds
+
+            Path(os.environ[STORE]).with_name(f"{READY}{rank}").touch()
         with joined(rank, size, os.environ.get(STORE)):
             local = int(os.environ["LOCAL_RANK"]), int(os.environ["LOCAL_WORLD_SIZE"])
             yield Team(rank, size, *local)
     elif processes > 1:
         with started(command, processes) as (store, others):
             try:
+                wait_until_ready(Path(store).parent, others)
                 with joined(0, processes, store):
                     yield Team(0, processes, 0, processes)
             except RuntimeError as error:
@@ -249,8 +257,18 @@ def end_process(code: int) -> None:
         os._exit(code)
 
 
+def wait_until_ready(folder: Path, others: Sequence["subprocess.Popen[bytes]"]) -> None:
+    """Wait for the others here, where Ctrl-C is heard: PyTorch waits without listening."""
+    while len(list(folder.glob(f"{READY}*"))) < len(others):
+        if any(other.poll() is not None for other in others):
+            raise RuntimeError("one ended while it started")
+        time.sleep(0.05)
+
+
 def leave_with_leader() -> None:
+    """End when the leader has, which cannot tidy up if it was killed."""
     sys.stdin.buffer.read()
+    shutil.rmtree(Path(os.environ[STORE]).parent, ignore_errors=True)
     os._exit(1)
 
 

@@ -12,6 +12,8 @@ from tests.serve.conftest import Live, Start
 
 KEY = "a-key-of-some-length"
 TEXT = "the cat sleeps"
+# Named before the tests get a cache of their own.
+CLIENTS = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"), "regard", "npm-clients")
 NPM = ["translate@3.1.0", "libretranslate@1.0.1", "deepl-node@1.28.0"]
 
 
@@ -77,24 +79,58 @@ def test_deepl(locked: Live) -> None:
         deepl.DeepLClient("wrong-key", server_url=locked.url).translate_text("a", target_lang="DE")
 
 
+def test_weblates_requests_to_deepl(locked: Live) -> None:
+    """Its backend asks for languages, for glossaries before each unit, and for the text."""
+    headers = {"authorization": f"DeepL-Auth-Key {KEY}"}
+    sources, targets = (
+        {
+            each["language"]
+            for each in locked.client.get(
+                "/v2/languages", params={"type": kind}, headers=headers
+            ).json()
+        }
+        for kind in ("source", "target")
+    )
+    assert ("EN" in sources, "DE" in targets) == (True, True)
+    pairs = locked.client.get("/v2/glossary-language-pairs", headers=headers)
+    assert (pairs.status_code, pairs.json()) == (200, {"supported_languages": []})
+    assert locked.client.get("/v2/glossaries", headers=headers).json() == {"glossaries": []}
+    sent = {
+        "text": [TEXT],
+        "source_lang": "EN",
+        "target_lang": "DE",
+        "formality": "default",
+        "tag_handling": "xml",
+        "ignore_tags": ["x"],
+    }
+    found = locked.client.post("/v2/translate", json=sent, headers=headers).json()
+    assert found["translations"][0]["text"] == expected(locked, target="de")
+
+
+def test_weblates_requests_to_libretranslate(locked: Live) -> None:
+    assert "de" in {each["code"] for each in locked.client.get("/languages").json()}
+    sent = {"api_key": KEY, "q": [TEXT], "source": "en", "target": "de"}
+    found = locked.client.post("/translate", json=sent).json()
+    assert found["translatedText"] == [expected(locked, target="de")]
+
+
 @pytest.fixture(scope="module")
 def node_modules() -> Path:
     """The packages of npm, installed once into a cache; without npm or a network, none."""
     if not shutil.which("npm") or not shutil.which("node"):
         pytest.skip("npm and node are not installed")
-    cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"), "regard", "npm-clients")
-    cache.mkdir(parents=True, exist_ok=True)
-    if not all((cache / "node_modules" / name.partition("@")[0]).is_dir() for name in NPM):
+    CLIENTS.mkdir(parents=True, exist_ok=True)
+    if not all((CLIENTS / "node_modules" / name.partition("@")[0]).is_dir() for name in NPM):
         try:
             subprocess.run(
-                ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(cache), *NPM],
+                ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(CLIENTS), *NPM],
                 check=True,
                 capture_output=True,
                 timeout=100,
             )
         except (subprocess.SubprocessError, OSError) as error:
             pytest.skip(f"npm could not install the clients ({error})")
-    return cache
+    return CLIENTS
 
 
 def node(folder: Path, script: str) -> object:

@@ -1,12 +1,18 @@
 """The server answers as LibreTranslate does."""
 
+import asyncio
 import re
+import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from regard.serve.http.limits import Limits
-from tests.serve.conftest import Live, Start
+from regard.serve.http.refusal import Refusal
+from regard.serve.one_thread import OneThread
+from regard.serve.translation.explaining import explain
+from tests.serve.conftest import Live, Start, tiny_run
 
 CAT = "the cat sleeps"
 
@@ -101,6 +107,23 @@ def test_without_a_direct_pair_a_third_language_helps_and_is_named(live: Live) -
     explained = live.post("/translate", q=CAT, source="fr", target="de", explain=True).json()
     assert explained["translatedText"] == german
     assert explained["regard"]["pivot"] == "en"
+
+
+def test_an_explanation_is_never_of_another_model(tmp_path: Path) -> None:
+    from regard.errors import RunError
+    from regard.tasks.translation.translator import Translator
+
+    folder = tiny_run(tmp_path / "run", "fr", "en", 1)
+    loaded, removed = (Translator.load(folder, engine="ctranslate2") for _ in range(2))
+    other = tiny_run(tmp_path / "other", "fr", "en", 2)
+    shutil.copy(other / "model.safetensors", folder / "model.safetensors")
+    with pytest.raises(RunError, match="another model"):
+        loaded.align(CAT, "a cat")
+    shutil.rmtree(folder)
+    thread = OneThread()
+    with pytest.raises(Refusal, match="has changed") as refused:
+        asyncio.run(explain(thread, [CAT], removed.translations([CAT], removed.search)[0], removed))
+    assert refused.value.status == 503
 
 
 def test_an_answer_can_be_explained(live: Live) -> None:
@@ -215,6 +238,17 @@ def test_suggestions_are_kept_and_answered_from_when_asked(strict: Live) -> None
         400,
         "Invalid request: missing s parameter",
     )
+
+
+def test_a_suggestion_is_text_also_within_markup(strict: Live) -> None:
+    pair = {"source": "en", "target": "de"}
+    strict.post("/suggest", q="red & blue", s="<script>1</script> & 2", **pair)
+    asked = {**pair, "memory": True, "format": "html"}
+    for text, expected in (
+        ("red &amp; blue", "&lt;script&gt;1&lt;/script&gt; &amp; 2"),
+        ("<p>red &amp; blue</p>", "<p>&lt;script&gt;1&lt;/script&gt; &amp; 2</p>"),
+    ):
+        assert strict.post("/translate", q=text, **asked).json()["translatedText"] == expected
 
 
 def test_suggestions_are_off_unless_there_is_a_place_for_them(live: Live) -> None:

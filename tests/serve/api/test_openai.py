@@ -1,6 +1,8 @@
 """Language models and encoders, called by OpenAI's own client."""
 
+import json
 import random
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ import pytest
 
 from regard.recipe import parse
 from regard.serve.http.limits import Limits
+from regard.tasks.neighbours import WordVectors
 from regard.training.run import train
 from tests.serve.conftest import Live, Start
 
@@ -46,8 +49,24 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def writing(start: Start, book: Path) -> Live:
-    return start(Limits(completion_tokens=40, completions=3), more_runs=(book,))
+def vector_run(book: Path) -> Path:
+    """Vectors of the three words."""
+    recipe = parse(
+        {
+            "task": "word-vectors",
+            "data": {"train": [str(book.with_suffix(".txt"))], "min_count": 1},
+            "model": {"d_model": 8},
+            "train": {"steps": 3, "batch_tokens": 64, "threads": 1, "processes": 1},
+        },
+        "test",
+    )
+    train(recipe, book.with_name("words"))
+    return book.with_name("words")
+
+
+@pytest.fixture(scope="module")
+def writing(start: Start, book: Path, vector_run: Path) -> Live:
+    return start(Limits(completion_tokens=40, completions=3), more_runs=(book, vector_run))
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +76,10 @@ def client(writing: Live) -> Iterator[openai.OpenAI]:
 
 
 def test_models_are_listed(client: openai.OpenAI) -> None:
-    assert [each.id for each in client.models.list()] == ["book"]
+    assert [each.id for each in client.models.list()] == [
+        *("book", "words"),
+        *("fr-en", "en-fr", "en-de"),
+    ]
 
 
 def test_a_completion_is_what_the_writer_writes(client: openai.OpenAI, writing: Live) -> None:
@@ -66,7 +88,7 @@ def test_a_completion_is_what_the_writer_writes(client: openai.OpenAI, writing: 
     found = client.completions.create(
         model="book", prompt=PROMPT, max_tokens=12, temperature=0.7, seed=5
     )
-    writer = writing.service.language_models.writer("book")
+    writer = writing.service.models.writer("book")
     expected = writer.generate(PROMPT, Writing(max_tokens=12, temperature=0.7, seed=5))
     assert found.choices[0].text == expected
     assert found.choices[0].finish_reason in ("length", "stop")
@@ -83,6 +105,46 @@ def test_a_stream_gives_the_same_text_in_pieces(client: openai.OpenAI) -> None:
     assert pieces[-1].finish_reason == "length"
 
 
+def test_a_completion_has_a_seed_of_its_own_and_says_which(client: openai.OpenAI) -> None:
+    asked: dict[str, Any] = {"model": "book", "prompt": PROMPT, "max_tokens": 40}
+    first, second = (client.completions.create(**asked) for _ in range(2))
+    seed = first.model_dump()["seed"]
+    assert seed != second.model_dump()["seed"]
+    again = client.completions.create(**asked, seed=seed)
+    assert again.choices[0].text == first.choices[0].text
+    streamed = list(client.completions.create(**asked, seed=seed, stream=True))
+    assert streamed[0].model_dump()["seed"] == seed
+
+
+def test_a_model_is_described(client: openai.OpenAI) -> None:
+    assert client.models.retrieve("book").id == "book"
+    with pytest.raises(openai.NotFoundError, match="no such model"):
+        client.models.retrieve("other")
+
+
+def test_a_stream_of_completions_keeps_to_the_time_limit(
+    start: Start, book: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hurried = start(Limits(request_seconds=2), more_runs=(book,))
+    writer = hurried.service.models.writer("book")
+
+    def endless(prompt: str, writing: Any) -> Iterator[str]:
+        while True:
+            time.sleep(0.01)
+            yield "a"
+
+    monkeypatch.setattr(writer, "stream", endless)
+    asked = {"model": "book", "prompt": PROMPT, "stream": True}
+    found = hurried.post("/v1/completions", **asked).text.split("\n\n")
+    *pieces, last, done, _ = found
+    assert len(pieces) > 1
+    assert "took too long" in json.loads(last.removeprefix("data: "))["error"]["message"]
+    assert done == "data: [DONE]"
+    monkeypatch.undo()
+    free = hurried.post("/v1/completions", **{**asked, "stream": False})  # so is the thread
+    assert free.status_code == 200
+
+
 def test_an_echo_is_scored_token_by_token(client: openai.OpenAI, writing: Live) -> None:
     found = client.completions.create(
         model="book", prompt=PROMPT, max_tokens=5, echo=True, logprobs=1
@@ -90,7 +152,7 @@ def test_an_echo_is_scored_token_by_token(client: openai.OpenAI, writing: Live) 
     assert found.text.startswith(PROMPT)
     assert found.logprobs is not None
     assert "".join(found.logprobs.tokens or []) == found.text
-    scores = writing.service.language_models.writer("book").score(found.text)
+    scores = writing.service.models.writer("book").score(found.text)
     assert found.logprobs.token_logprobs == pytest.approx([s.log_probability for s in scores])
     alone = client.completions.create(
         model="book", prompt=PROMPT, max_tokens=0, echo=True, logprobs=1
@@ -112,12 +174,25 @@ def test_several_prompts_and_choices(client: openai.OpenAI) -> None:
 
 def test_embeddings_come_as_numbers_and_as_base64(client: openai.OpenAI, writing: Live) -> None:
     texts = ["one two", "three"]
-    expected = writing.service.language_models.embedder("book").embed(texts)
+    expected = writing.service.models.embedder("book").embed(texts)
     # The client asks for base64 by itself, and decodes it.
     found = client.embeddings.create(model="book", input=texts)
     np.testing.assert_array_equal([each.embedding for each in found.data], expected)
     plain = client.embeddings.create(model="book", input=texts, encoding_format="float")
     np.testing.assert_allclose([each.embedding for each in plain.data], expected, rtol=1e-6)
+
+
+def test_a_text_is_the_mean_of_its_word_vectors(client: openai.OpenAI, vector_run: Path) -> None:
+    vectors = WordVectors.load(vector_run)
+    mean = (vectors.vector("one") + vectors.vector("two")) / 2
+    found = client.embeddings.create(model="words", input=["One two!", "three", "xyzzy", ""])
+    given = np.array([each.embedding for each in found.data])
+    np.testing.assert_allclose(given[0], mean, atol=1e-6)
+    np.testing.assert_allclose(given[1], vectors.vector("three"), atol=1e-6)
+    assert not given[2:].any()  # no word is known
+    assert found.usage.prompt_tokens == 3
+    with pytest.raises(openai.BadRequestError, match="words is no language model"):
+        client.completions.create(model="words", prompt="one")
 
 
 @pytest.mark.parametrize(
@@ -132,9 +207,13 @@ def test_embeddings_come_as_numbers_and_as_base64(client: openai.OpenAI, writing
         ("completions", {"model": "book", "prompt": "a", "max_tokens": 10**9}, 400, "to 40"),
         ("completions", {"model": "book", "prompt": "a", "temperature": "hot"}, 400, "temperature"),
         ("completions", {"model": "book", "prompt": "a", "stop": [""]}, 400, "stop"),
+        # What looks like an image is still a prompt.
+        ("completions", {"model": "book", "prompt": f"data:image/{'a' * 20_000}"}, 400, "exceeds"),
+        ("embeddings", {"model": "book", "input": "a" * 20_001}, 400, "exceeds"),
         ("embeddings", {"model": "book", "input": ""}, 200, ""),
         ("embeddings", {"model": "book", "input": []}, 400, "input is missing"),
         ("embeddings", {"model": "book", "input": "a", "dimensions": 3}, 400, "dimensions"),
+        ("embeddings", {"model": "book", "input": ["a", "data:image/"]}, 400, "reads texts only"),
     ],
 )
 def test_what_is_wrong_is_said(
@@ -150,4 +229,3 @@ def test_without_a_language_model_it_is_said_what_to_do(live: Live) -> None:
     found = live.post("/v1/completions", model="x", prompt="a")
     assert found.status_code == 404
     assert "start the server with the run of one" in found.json()["error"]["message"]
-    assert live.client.get("/v1/models").json()["data"] == []

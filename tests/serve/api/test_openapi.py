@@ -1,6 +1,8 @@
 """Requests are answered as the OpenAPI description says."""
 
+import base64
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
@@ -14,11 +16,14 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
+from regard.serve.answers import Answers
 from regard.serve.app import Endpoints
 from regard.serve.http.access import Access
 from regard.serve.http.keys import Keys
 from regard.serve.http.limits import Limits, RateLimiter
 from regard.serve.http.metrics import Metrics
+from regard.serve.translation.files import Downloads
+from tests.data import odd_images
 from tests.serve.conftest import Live, Start
 
 CHECKS = [
@@ -32,16 +37,40 @@ UNDESCRIBED = {"/", "/docs", "/download_file/{name}"}
 
 
 @pytest.fixture(scope="module")
-def described(start: Start, tmp_path_factory: pytest.TempPathFactory) -> Live:
+def described(
+    start: Start,
+    image_runs: dict[str, Path],
+    series_runs: dict[str, Path],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Live:
     limits = Limits(texts_per_minute=10**9, characters=500)
-    return start(limits, suggestions=Path(tmp_path_factory.mktemp("suggestions")))
+    folder = Path(tmp_path_factory.mktemp("suggestions"))
+    runs = (*image_runs.values(), series_runs["rows"])
+    return start(limits, more_runs=runs, suggestions=folder)
 
 
 def test_every_path_is_described(described: Live) -> None:
     access = Access(Limits(), Keys(), RateLimiter(10), Metrics())
-    endpoints = Endpoints(described.service, access).table()
+    endpoints = Endpoints(Answers(described.service), access, Downloads(1)).table()
     paths = {each.path for each in endpoints if not each.path.startswith("/page/")}
     assert paths - UNDESCRIBED == set(described.client.get("/spec").json()["paths"])
+
+
+def test_answers_to_images_and_series_are_as_described(described: Live) -> None:
+    schema = schemathesis.openapi.from_dict(described.client.get("/spec").json())
+    image = base64.b64encode(odd_images.saved(odd_images.scene(), "PNG")).decode()
+    sent: dict[str, dict[str, Any]] = {
+        "/classify": {"image": image},
+        "/caption": {"image": image, "n_best": 3, "beam_size": 5},
+        "/match": {"image": [image, image], "texts": ["a", "b"], "templates": "a {}"},
+        "/forecast": {"series": [1.5, None, 2.0, 3], "levels": [80], "start": 7},
+        "/v1/embeddings": {"model": "gallery", "input": ["a", f"data:image/png;base64,{image}"]},
+    }
+    for path, body in sent.items():
+        case = schema[path]["POST"].Case(body=body, media_type="application/json")
+        response = case.call(base_url=described.url, timeout=60)
+        assert response.status_code == 200
+        case.validate_response(response, checks=CHECKS)
 
 
 @pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE])
@@ -57,7 +86,7 @@ def test_requests_are_answered_as_described(described: Live, mode: GenerationMod
         @hypothesis.given(operation.as_strategy(generation_mode=mode))
         def check(case: schemathesis.Case) -> None:
             nonlocal tried
-            response = case.call(base_url=described.url)
+            response = case.call(base_url=described.url, timeout=60)
             case.validate_response(response, checks=CHECKS)
             tried += 1
 

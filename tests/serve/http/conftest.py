@@ -3,6 +3,7 @@
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -20,8 +21,8 @@ QUICK = Limits(
 
 
 @pytest.fixture(scope="module")
-def quick(start: Start) -> Live:
-    return start(QUICK)
+def quick(start: Start, image_runs: dict[str, Path]) -> Live:
+    return start(QUICK, more_runs=tuple(image_runs.values()))
 
 
 @contextmanager

@@ -3,18 +3,20 @@
 import pytest
 from starlette.routing import Route
 
+from regard.serve.answers import Answers
 from regard.serve.app import Endpoints
 from regard.serve.http.access import Access
 from regard.serve.http.keys import Keys
 from regard.serve.http.limits import Limits, RateLimiter
 from regard.serve.http.metrics import Metrics
+from regard.serve.translation.files import Downloads
 from tests.serve.conftest import Live, Start
 
 KEY = "a-key-of-some-length"
 
 
 OPEN = {
-    *("/", "/docs", "/spec", "/health", "/languages", "/frontend/settings"),
+    *("/", "/docs", "/spec", "/health", "/ready", "/languages", "/listPairs", "/frontend/settings"),
     *("/page/style.css", "/page/translate.js", "/page/docs.js", "/download_file/{name}"),
 }
 
@@ -26,10 +28,14 @@ def locked(start: Start) -> Live:
 
 def every_route(live: Live) -> list[Route]:
     access = Access(Limits(), Keys(), RateLimiter(10), Metrics())
-    return [access.route(endpoint) for endpoint in Endpoints(live.service, access).table()]
+    return [
+        access.route(endpoint)
+        for endpoint in Endpoints(Answers(live.service), access, Downloads(1)).table()
+    ]
 
 
-def test_every_route_asks_for_the_key(locked: Live) -> None:
+def test_every_route_asks_for_the_key(start: Start) -> None:
+    locked = start(secrets={KEY: "weblate"})
     routes = every_route(locked)
     assert len(routes) > 15
     for route in routes:
@@ -75,6 +81,45 @@ def test_each_key_has_an_allowance_and_a_batch_costs_its_texts(locked: Live) -> 
     assert locked.post("/translate", **other).status_code == 200
     for _ in range(10):
         assert locked.client.get("/languages").status_code == 200
+
+
+def test_every_line_counts(start: Start) -> None:
+    live = start(Limits(texts_per_minute=100))
+    lines = {"q": "a\n" * 80, "source": "en", "target": "en"}
+    assert live.post("/translate", **lines).status_code == 200
+    assert live.post("/translate", **lines).status_code == 429
+
+
+def test_a_long_line_counts_by_its_characters(start: Start) -> None:
+    live = start(Limits(texts_per_minute=50))
+    asked = {"q": "a" * 20_000, "source": "en", "target": "en"}
+    assert live.post("/translate", **asked).status_code == 200
+    assert live.post("/translate", **asked).status_code == 429
+
+
+def test_what_takes_no_work_costs_nothing(start: Start) -> None:
+    live = start(Limits(texts_per_minute=2), secrets={KEY: "prometheus"})
+    live.client.headers["authorization"] = f"Bearer {KEY}"
+    for path in ("/metrics", "/v1/models", "/v2/usage") * 3:
+        assert live.client.get(path).status_code == 200
+    assert live.post("/translate", q="a", source="en", target="en").status_code == 200
+
+
+def test_requests_without_a_key_are_counted_and_do_not_cost_those_with_one(start: Start) -> None:
+    live = start(Limits(texts_per_minute=3), secrets={KEY: "weblate"})
+    values = {"q": "a", "source": "en", "target": "en"}
+    found = [live.post("/translate", **values).status_code for _ in range(5)]
+    assert found == [400, 400, 400, 429, 429]
+    headers = {"authorization": f"Bearer {KEY}"}
+    assert live.client.post("/translate", json=values, headers=headers).status_code == 200
+
+
+def test_a_form_may_have_letters_as_they_are(live: Live) -> None:
+    form = "q=été&source=fr&target=fr".encode()
+    headers = {"content-type": "application/x-www-form-urlencoded"}
+    found = live.client.post("/translate", content=form, headers=headers)
+    assert found.json()["translatedText"] == "été"
+    assert live.client.post("/translate", content=b"q=\xff", headers=headers).status_code == 400
 
 
 def test_an_address_is_believed_of_a_trusted_proxy_only(start: Start) -> None:

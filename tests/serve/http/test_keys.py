@@ -26,8 +26,24 @@ def test_keys_are_read_and_found(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "line", [b"secret-one\tweblate", b"\xef\xbb\xbfsecret-one weblate", b"  secret-one  weblate\r"]
+)
+def test_a_key_ends_where_the_eye_sees_its_end(tmp_path: Path, line: bytes) -> None:
+    path = tmp_path / "keys"
+    path.write_bytes(line + b"\nsecret-two\n")
+    found = Keys.read(path).find("secret-one")
+    assert found is not None
+    assert found.name == "weblate"
+
+
+@pytest.mark.parametrize(
     ("content", "complaint"),
-    [(b"short", "can be guessed"), (b"# nothing\n", "holds no key"), (b"\xff\xfe", "UTF-8")],
+    [
+        ("secret\u200b-one".encode(), "invisible"),
+        (b"short", "can be guessed"),
+        (b"# nothing\n", "holds no key"),
+        (b"\xff\xfe", "UTF-8"),
+    ],
 )
 def test_a_file_without_good_keys_is_refused(
     tmp_path: Path, content: bytes, complaint: str

@@ -4,19 +4,22 @@ import asyncio
 import gc
 import io
 import json
+import threading
 import time
 from typing import Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from regard.serve.answers import Answers
 from regard.serve.app import build
-from regard.serve.http.access_log import AccessLog
+from regard.serve.http.access_log import MAX_WAITING, AccessLog
 from regard.serve.http.keys import Key, Keys, digest
 from regard.serve.http.limits import Limits
 from regard.serve.http.metrics import Metrics
 from regard.serve.http.middleware import OuterMiddleware
 from regard.serve.http.refusal import Refusal
+from regard.serve.http.sites import Sites
 from tests.serve.conftest import Live, Start
 
 KEY = "a-key-of-some-length"
@@ -49,23 +52,23 @@ def test_a_request_has_a_time_limit(start: Start, monkeypatch: pytest.MonkeyPatc
     assert live.client.post("/translate", content=BODY).status_code == 200
 
 
-def test_browsers_of_other_sites_may_ask(live: Live) -> None:
+def test_every_answer_has_its_headers(live: Live) -> None:
     for found in (
         live.client.options("/translate"),
         live.client.get("/languages"),
         live.client.get("/nowhere"),
         live.client.post("/translate"),
     ):
-        assert found.headers["access-control-allow-origin"] == "*"
-        assert found.headers["access-control-allow-methods"] == "GET, POST"
         assert found.headers["x-content-type-options"] == "nosniff"
         assert "server" not in found.headers
     assert live.client.options("/translate").status_code == 204
 
 
 def test_wrong_methods_and_paths(live: Live) -> None:
-    assert live.client.get("/translate").status_code == 405
-    assert live.client.post("/languages").status_code == 405
+    for method, path, allowed in (("GET", "/suggest", "POST"), ("POST", "/languages", "GET")):
+        found = live.client.request(method, path)
+        assert found.status_code == 405
+        assert allowed in found.headers["allow"].split(", ")
     assert live.client.get("/nowhere").status_code == 404
     assert (
         live.client.post(
@@ -82,11 +85,13 @@ def test_the_log_has_no_texts(live: Live) -> None:
 
     written = io.StringIO()
     keys = Keys([Key(digest(KEY), "weblate")])
-    client = TestClient(build(live.service, keys, log=AccessLog(written)))
+    log = AccessLog(written)
+    client = TestClient(build(Answers(live.service), Limits(), keys, log=log))
     values = {"q": "private words", "source": "en", "target": "en", "api_key": KEY}
     client.post("/translate", json=values)
     client.post("/translate?q=private+words&api_key=wrong", json={})
     client.get("/private words")
+    log.close(60)
     lines = [json.loads(line) for line in written.getvalue().splitlines()]
     assert [line["status"] for line in lines] == [200, 403, 404]
     assert lines[0]["characters"] == 13
@@ -112,6 +117,34 @@ def test_metrics_are_what_prometheus_reads(live: Live) -> None:
     assert families["regard_waiting_sentences"].samples[0].value == 0
 
 
+class Unread(io.StringIO):
+    """A pipe that is full until somebody reads it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_read = threading.Event()
+
+    def write(self, text: str) -> int:
+        assert self.is_read.wait(60)
+        return super().write(text)
+
+
+def test_a_log_that_nobody_reads_stops_nothing_and_counts_what_it_drops() -> None:
+    pipe = Unread()
+    log = AccessLog(pipe)
+    for _ in range(MAX_WAITING + 500):
+        log.request({"status": 200})
+    pipe.is_read.set()
+    log.close(60)
+    log.request({"status": 200})
+    log.close(60)
+    lines = [json.loads(line) for line in pipe.getvalue().splitlines()]
+    assert len([line for line in lines if "status" in line]) == MAX_WAITING + 500 + 1 - sum(
+        line.get("dropped", 0) for line in lines
+    )
+    assert any(line.get("dropped", 0) > 400 for line in lines)
+
+
 def test_a_refusal_leaves_nothing_to_collect() -> None:
     """A traceback that holds its own frame waits for the garbage collector, which stops all."""
 
@@ -124,8 +157,9 @@ def test_a_refusal_leaves_nothing_to_collect() -> None:
     async def nothing(*message: Any) -> None:
         return None
 
-    app = OuterMiddleware(refusing, Metrics(), None)
-    scope = {"type": "http", "method": "POST", "path": "/translate", "headers": []}
+    app = OuterMiddleware(refusing, Metrics(), AccessLog(quiet=True), Sites())
+    scope = {"type": "http", "method": "POST", "path": "/translate"}
+    scope["headers"] = [(b"host", b"localhost")]
     gc.collect()
     gc.disable()
     try:

@@ -12,6 +12,7 @@ import pytest
 
 from regard.decode.search import Search
 from regard.engines import Abandoned
+from regard.serve.http.limits import CALLER
 from regard.serve.http.refusal import Refusal
 from regard.serve.translation.batching import Batcher
 from regard.tasks.translation.translation import Translation
@@ -152,19 +153,21 @@ def test_a_full_queue_refuses_unhurriedly_and_says_when_to_come_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("regard.serve.translation.batching.REFUSAL_DELAY_SECONDS", (0.2, 0.3))
-    with batching(waiting=3) as (batcher, echo):
+    with batching(waiting=16) as (batcher, echo):
 
         async def work() -> Refusal:
             echo.may_go.clear()
             first = asyncio.create_task(batcher.best(echo, ["first"], SEARCH))
             await until(echo.began.is_set)
-            second = asyncio.create_task(batcher.best(echo, ["a", "b"], SEARCH))
-            await until(lambda: batcher.waiting == 2)
+            second = asyncio.gather(
+                *(batcher.best(echo, [f"a{i}", f"b{i}"], SEARCH) for i in range(4))
+            )
+            await until(lambda: batcher.waiting == 8)
             begun = time.monotonic()
             with pytest.raises(Refusal) as refused:
-                await batcher.best(echo, ["c", "d"], SEARCH)
+                await batcher.best(echo, ["c"], SEARCH)
             assert time.monotonic() - begun > 0.19
-            assert batcher.waiting == 2
+            assert batcher.waiting == 8
             echo.may_go.set()
             await asyncio.gather(first, second)
             return refused.value
@@ -175,6 +178,52 @@ def test_a_full_queue_refuses_unhurriedly_and_says_when_to_come_again(
         # An empty queue admits a request longer than the queue.
         assert run(lambda: batcher.best(echo, ["x"] * 9, SEARCH)) == ["X"] * 9
         assert batcher.waiting == 0
+
+
+@pytest.mark.parametrize("length", [1, 9_900])
+def test_one_caller_does_not_fill_the_queue(monkeypatch: pytest.MonkeyPatch, length: int) -> None:
+    monkeypatch.setattr("regard.serve.translation.batching.REFUSAL_DELAY_SECONDS", (0.0, 0.01))
+    with batching(waiting=64) as (batcher, echo):
+
+        async def ask(caller: str, sentences: list[str]) -> list[str]:
+            CALLER.set(caller)
+            return await batcher.best(echo, sentences, SEARCH)
+
+        async def work() -> None:
+            echo.may_go.clear()
+            first = asyncio.create_task(ask("many", ["m"]))
+            await until(echo.began.is_set)  # so that no thread takes any of the others
+            many = [asyncio.create_task(ask("many", ["m"] * length)) for _ in range(100)]
+            await until(lambda: sum(each.done() for each in many) >= 100 - 33)
+            refused = [each for each in many if each.done()]
+            assert all(isinstance(each.exception(), Refusal) for each in refused)
+            few = asyncio.create_task(ask("few", ["f"]))
+            await asyncio.sleep(0.1)
+            echo.may_go.set()
+            assert await few == ["F"]
+            assert len(refused) < len(many)  # what was admitted is answered or given up
+            for each in many:
+                each.cancel()
+            await asyncio.gather(first, *many, return_exceptions=True)
+
+        run(work)
+
+
+def test_a_long_request_leaves_room_for_others_of_its_caller() -> None:
+    with batching(waiting=64) as (batcher, echo):
+
+        async def work() -> None:
+            echo.may_go.clear()
+            long = asyncio.create_task(batcher.best(echo, ["m"] * 9_900, SEARCH))
+            await until(echo.began.is_set)
+            short = asyncio.create_task(batcher.best(echo, ["s"], SEARCH))
+            await until(lambda: batcher.waiting == 9_900 - 8 + 1)
+            echo.may_go.set()
+            assert await short == ["S"]
+            assert not long.done()
+            long.cancel()
+
+        run(work)
 
 
 def test_what_nobody_waits_for_is_never_begun() -> None:
@@ -261,3 +310,61 @@ def test_batches_really_form(live: Live) -> None:
     batcher.stop()
     assert sum(sizes) == 40
     assert max(sizes) >= 10
+
+
+def test_callers_take_turns_however_many_requests_one_has() -> None:
+    async def work() -> None:
+        with batching(waiting=200) as (batcher, echo):
+            echo.may_go.clear()
+            many = [asyncio.create_task(asked(batcher, echo, "many", f"m{n}")) for n in range(90)]
+            await asyncio.sleep(0.05)
+            one = asyncio.create_task(asked(batcher, echo, "one", "alone"))
+            await asyncio.sleep(0.05)
+            echo.may_go.set()
+            assert await asyncio.wait_for(one, 30) == ["ALONE"]
+            await asyncio.gather(*many)
+            (place,) = [n for n, batch in enumerate(echo.batches) if "alone" in batch]
+            assert place == 1  # right after the batch that was being translated
+
+    asyncio.run(work())
+
+
+def test_who_had_much_work_waits_for_who_had_less() -> None:
+    async def work() -> None:
+        with batching(together=1) as (batcher, echo):
+            echo.may_go.clear()
+            first = asyncio.create_task(asked(batcher, echo, "long", "x" * 900))
+            await asyncio.sleep(0.05)
+            others = [
+                asyncio.create_task(asked(batcher, echo, caller, text))
+                for caller, text in (("long", "y" * 900), ("short", "a"), ("short", "b"))
+            ]
+            await asyncio.sleep(0.05)
+            echo.may_go.set()
+            await asyncio.gather(first, *others)
+            assert [batch[0][0] for batch in echo.batches[1:]].index("y") > 0
+
+    asyncio.run(work())
+
+
+def test_a_queue_filled_by_others_has_room_for_who_has_little() -> None:
+    async def work() -> None:
+        with batching(waiting=20, together=1) as (batcher, echo):
+            echo.may_go.clear()
+            tasks = [
+                asyncio.create_task(asked(batcher, echo, f"big {n % 2}", "a")) for n in range(40)
+            ]
+            await asyncio.sleep(0.05)
+            small = asyncio.create_task(asked(batcher, echo, "small", "b"))
+            await asyncio.sleep(0.05)
+            echo.may_go.set()
+            assert await asyncio.wait_for(small, 30) == ["B"]
+            found = await asyncio.gather(*tasks, return_exceptions=True)
+            assert any(isinstance(each, Refusal) for each in found)
+
+    asyncio.run(work())
+
+
+async def asked(batcher: Batcher, echo: Any, caller: str, text: str) -> list[str]:
+    CALLER.set(caller)
+    return await batcher.best(echo, [text], SEARCH)

@@ -1,5 +1,9 @@
 """HTML keeps its markup."""
 
+import time
+from html import unescape
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -36,3 +40,20 @@ def test_any_html_goes_together_again(text: str) -> None:
         assert unchanged(document) == text
     kept = "".join(part for part in document.parts if isinstance(part, str) and "<" in part)
     assert kept.count("<") <= text.count("<") + text.count("&lt")
+
+
+@pytest.mark.parametrize(
+    "text", ["a <![ b", "<p>a</p> b <![foo[ c ]]> d", "<p>one</p> 3 < 4", "<code>x <b", "a <"]
+)
+def test_what_is_no_markup_is_text(text: str) -> None:
+    document = split_html(text, "en")
+    filled = unescape(document.fill(document.sentences, "en"))
+    assert filled.replace(" ", "") == text.replace(" ", "")  # sentences get a space between
+
+
+@pytest.mark.parametrize("opened", ["<a ", "<a x='", "<!--", "<![", "<", "&", "<?", "<script>"])
+@pytest.mark.parametrize("end", ["", ">"])
+def test_unclosed_markup_costs_little(opened: str, end: str) -> None:
+    start = time.process_time()
+    split_html(opened * (20_000 // len(opened)) + end, "en")
+    assert time.process_time() - start < 10

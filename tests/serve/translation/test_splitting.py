@@ -60,4 +60,4 @@ def test_no_text_takes_long(unit: str) -> None:
     start = time.process_time()
     assert unchanged(split_text(text, "fr")).replace(" ", "") == text.replace(" ", "")
     assert unchanged(split_html(text, "fr")).count("a") == text.count("a")
-    assert time.process_time() - start < 5
+    assert time.process_time() - start < 30

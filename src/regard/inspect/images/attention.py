@@ -6,7 +6,6 @@ Shapes: T tokens, P = rows * columns patches after up to one class token, h head
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -102,19 +101,3 @@ def patch_attention(model: nn.Module, logit: Callable[[], Tensor], grid: Grid) -
         for off in each.replaced:  # whose weights count for nothing
             gradient.masked_fill_(off.heads.to(gradient.device), 0.0)
     return PatchAttention(weights, gradients, grid)
-
-
-@torch.no_grad()
-def position_similarity(encoder: Any) -> Tensor | None:
-    """[rows, columns, rows, columns]: how alike the positions of two patches are, -1 … 1. None if
-    the encoder has no positions of patches.
-    """
-    table = getattr(encoder, "positions", None)
-    if table is None:
-        table = getattr(encoder, "rotation", None)
-    if not isinstance(table, Tensor):
-        return None
-    rows, columns = encoder.grid
-    vectors = table[-rows * columns :].flatten(1).float()
-    vectors = torch.nn.functional.normalize(vectors, dim=-1)
-    return (vectors @ vectors.T).view(rows, columns, rows, columns)

@@ -3,7 +3,7 @@
 Shapes: S pixels a side, C channels, N images.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,16 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
+from regard.errors import RequestError
+
 Pixels = NDArray[np.uint8]
 Grid = tuple[int, int]
 # A finer grid would hide too little at a time, and take too long.
 MOST_ROWS = 16
 # For networks that have no patches of their own.
 USUAL_ROWS = 8
+# A coarser grid would hide too much at a time.
+FEWEST_ROWS = 5
 AT_ONCE = 64
 
 
@@ -26,6 +30,31 @@ def hiding_grid(encoder: Any, has_patches: bool, size: int) -> Grid:
     rows, columns = encoder.grid if has_patches else (USUAL_ROWS, USUAL_ROWS)
     most = min(MOST_ROWS, size)
     return min(rows, most), min(columns, most)
+
+
+def cut_grid(grid: Grid, size: int) -> Grid:
+    """The patches to hide where a model has vectors of the cells of a grid: the cells, or parts of
+    them, if they are few.
+    """
+    times = -(-FEWEST_ROWS // min(grid))
+    most = min(MOST_ROWS, size)
+    return min(times * grid[0], most), min(times * grid[1], most)
+
+
+def over_patches(maps: Tensor, grid: Grid) -> Tensor:
+    """[…, rows, columns] of cells → the same for patches: each has the value of its cell."""
+    for side, count in ((-2, grid[0]), (-1, grid[1])):
+        cells = torch.arange(count) * maps.size(side) // count
+        maps = maps.index_select(side, cells.to(maps.device))
+    return maps
+
+
+def check_patches(patches: Iterable[int], grid: Grid) -> list[int]:
+    """Patches that the image has, in order and each once."""
+    found, count = sorted(set(patches)), grid[0] * grid[1]
+    if found and not 0 <= found[0] <= found[-1] < count:
+        raise RequestError(f"patches {found}: the image has patches 0 to {count - 1}")
+    return found
 
 
 def mean_colour(encoder: Any, channels: int) -> Pixels:
@@ -47,31 +76,35 @@ def with_hidden(pixels: Pixels, grid: Grid, patches: Iterable[int], colour: Pixe
     return changed
 
 
+def each_hidden(
+    pixels: Pixels, grid: Grid, colour: Pixels, already: Sequence[int] = ()
+) -> Iterator[Pixels]:
+    """Copies of an image, each with one patch hidden beside those that are hidden already, some
+    [N, S, S, C] at a time.
+    """
+    count = grid[0] * grid[1]
+    for start in range(0, count, AT_ONCE):
+        yield np.stack(
+            [
+                with_hidden(pixels, grid, (*already, patch), colour)
+                for patch in range(start, min(start + AT_ONCE, count))
+            ]
+        )
+
+
 def hidden_patches(
     pixels: Pixels,
     grid: Grid,
     colour: Pixels,
-    probability: Callable[[Pixels], Tensor],
-    already: Iterable[int] = (),
+    score: Callable[[Pixels], Tensor],
+    already: Sequence[int] = (),
 ) -> Tensor:
-    """[rows, columns]: by how much a probability falls when a patch is hidden, beside those that
-    are hidden already. `probability` takes images [N, S, S, C].
+    """[rows, columns, …]: by how much a score falls when a patch is hidden, beside those that are
+    hidden already. `score` takes images [N, S, S, C] and gives [N, …].
     """
-    already = tuple(already)
-    count = grid[0] * grid[1]
-    now = probability(with_hidden(pixels, grid, already, colour)[None])
-    then = [
-        probability(
-            np.stack(
-                [
-                    with_hidden(pixels, grid, (*already, patch), colour)
-                    for patch in range(start, min(start + AT_ONCE, count))
-                ]
-            )
-        )
-        for start in range(0, count, AT_ONCE)
-    ]
-    return (now - torch.cat(then)).view(grid)
+    now = score(with_hidden(pixels, grid, already, colour)[None])
+    then = torch.cat([score(each) for each in each_hidden(pixels, grid, colour, already)])
+    return (now - then).view(*grid, *then.shape[1:])
 
 
 def agreement(map_of_model: Tensor, hidden: Tensor) -> float:

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 import torch
@@ -10,18 +11,26 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from regard.errors import RequestError, shown
-from regard.inspect.images.attention import has_attention, patch_attention, position_similarity
+from regard.inspect.images.attention import has_attention, patch_attention
 from regard.inspect.images.grad_cam import grad_cam
 from regard.inspect.images.hiding import (
-    Grid,
     Pixels,
     agreement,
+    check_patches,
     hidden_patches,
     hiding_grid,
     mean_colour,
     with_hidden,
 )
+from regard.inspect.images.looked import Panel, chosen_head, head_name
+from regard.inspect.images.positions import position_similarity
+from regard.inspect.maps import Matrix
 
+if TYPE_CHECKING:
+    from rich.text import Text
+
+# Labels that a terminal shows.
+MOST_LABELS = 5
 Map = NDArray[np.float32]
 
 
@@ -60,6 +69,8 @@ class ImageMaps:
         How alike the positions of two patches are, [rows, columns, rows, columns].
     """
 
+    one_scale: ClassVar[bool] = False
+
     pixels: Pixels = field(repr=False)
     label: str
     probabilities: dict[str, float]
@@ -77,13 +88,66 @@ class ImageMaps:
         """The map of a head, or of the mean of a layer's heads, both counted from 0."""
         if not self.heads:
             raise RequestError("this model has no attention heads; its map is Grad-CAM")
-        if not 0 <= layer < len(self.heads):
-            raise RequestError(f"layer {layer}: the model has layers 0 to {len(self.heads) - 1}")
-        own = self.heads[layer]
-        if head is not None and not 0 <= head < len(own):
-            raise RequestError(f"head {head}: layer {layer} has heads 0 to {len(own) - 1}")
-        found: Map = own.mean(0) if head is None else own[head]
+        found = chosen_head(self.heads, layer, head)
+        assert found is not None  # a layer was given
         return found
+
+    def shown(self, layer: int | None, head: int | None) -> Map:
+        """The map of a head, or the one that is about the label."""
+        if layer is not None:
+            return self.head(layer, head)
+        return list(self.maps.values())[-1] if self.maps else self.hidden
+
+    def answer(self) -> "Text":
+        from rich.text import Text
+
+        text = Text()
+        for label, share in list(self.probabilities.items())[:MOST_LABELS]:
+            text.append(f"{share:6.1%}  {label}\n", style="bold" if label == self.label else "")
+        return text
+
+    def panels(self, layer: int | None, head: int | None) -> list[Panel]:
+        if layer is not None:
+            return [(head_name(layer, head), self.head(layer, head))]
+        return [*self.maps.items(), ("patches hidden", self.hidden)]
+
+    def remarks(self) -> list[str]:
+        patch = int(self.hidden.argmax())
+        row, column = divmod(patch, self.hidden.shape[1])
+        fall = 100 * float(self.hidden.flat[patch])
+        lines = [
+            f"Hiding the patch in row {row + 1}, column {column + 1} changes the probability of "
+            f"{self.label} most: {-fall:+.1f} points."
+            if fall > 0
+            else f"No single patch makes {self.label} less likely when it is hidden."
+        ]
+        return lines + [
+            f"{name}: {value:+.2f} is its rank correlation with what hiding each patch does."
+            for name, value in self.agreement.items()
+        ]
+
+    def matrix(self, layer: int | None, head: int | None) -> Matrix:
+        shown = self.shown(layer, head)
+        rows, columns = (list(map(str, range(1, each + 1))) for each in shown.shape)
+        return Matrix(rows, columns, shown.tolist())
+
+    def facts(self) -> dict[str, Any]:
+        return {
+            "label": self.label,
+            "probabilities": self.probabilities,
+            "maps": {name: each.tolist() for name, each in self.maps.items()},
+            "heads": [layer.tolist() for layer in self.heads],
+            "hidden": self.hidden.tolist(),
+            "agreement": self.agreement,
+        }
+
+    def save(self, path: Path | str) -> None:
+        """Draw the image with its maps, the hidden patches and the heads of the last layers, as
+        .png, .svg or .pdf.
+        """
+        from regard.inspect.images.drawing import save_maps
+
+        save_maps(self, Path(path))
 
 
 def image_maps(
@@ -96,8 +160,7 @@ def image_maps(
     encoder = model.encoder
     looks = has_attention(model)
     grid = hiding_grid(encoder, looks, len(pixels))
-    without = sorted(set(without))
-    check_patches(without, grid)
+    without = check_patches(without, grid)
     colour = mean_colour(encoder, pixels.shape[-1])
     seen = with_hidden(pixels, grid, without, colour)
     probabilities = classifier.probabilities(seen[None])[0]
@@ -127,12 +190,6 @@ def number_of(labels: Sequence[str], label: str | None, probabilities: Tensor) -
         return labels.index(label)
     known = ", ".join(labels[:8]) + ", …" * (len(labels) > 8)
     raise RequestError(f"label {shown(label)}: the model has no such label; it knows {known}")
-
-
-def check_patches(patches: Sequence[int], grid: Grid) -> None:
-    count = grid[0] * grid[1]
-    if any(not 0 <= each < count for each in patches):
-        raise RequestError(f"patches {list(patches)}: the image has patches 0 to {count - 1}")
 
 
 def model_maps(model: Any, pixels: Pixels, label: int) -> tuple[dict[str, Tensor], list[Tensor]]:

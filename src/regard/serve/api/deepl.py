@@ -14,9 +14,6 @@ from regard.serve.http.refusal import Refusal
 from regard.serve.translation.service import Service, TranslationRequest
 from regard.text.languages import language_name
 
-# There is no quota, but clients expect the number of one.
-NO_QUOTA = 1_000_000_000_000
-
 
 async def translate(service: Service, fields: Fields) -> dict[str, Any]:
     """POST /v2/translate"""
@@ -60,11 +57,6 @@ async def languages(service: Service, fields: Fields) -> list[dict[str, Any]]:
         {"language": code.upper(), "name": language_name(code), "supports_formality": False}
         for code in targets
     ]
-
-
-def usage(characters: int) -> dict[str, int]:
-    """GET /v2/usage: characters since the server started."""
-    return {"character_count": characters, "character_limit": NO_QUOTA}
 
 
 def tag_names(given: Any) -> frozenset[str]:

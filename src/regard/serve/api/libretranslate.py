@@ -4,10 +4,9 @@ The refusals are LibreTranslate's own, word for word, since clients show or comp
 """
 
 import asyncio
-import json
-from collections.abc import AsyncGenerator, Awaitable
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Any, TypeVar
+from typing import Any, TypeAlias
 
 from regard.serve.api.parameters import (
     Fields,
@@ -17,7 +16,8 @@ from regard.serve.api.parameters import (
     language_code,
     required,
 )
-from regard.serve.http.refusal import TIMED_OUT, Refusal
+from regard.serve.http.refusal import Refusal
+from regard.serve.http.request_fields import RequestFields
 from regard.serve.translation.files import FORMATS, read_text, translated_name
 from regard.serve.translation.service import (
     Answer,
@@ -27,7 +27,7 @@ from regard.serve.translation.service import (
 )
 from regard.text.languages import language_name
 
-Result = TypeVar("Result")
+Events: TypeAlias = AsyncGenerator[dict[str, Any], None]
 
 
 async def translate(service: Service, fields: Fields) -> dict[str, Any]:
@@ -36,42 +36,25 @@ async def translate(service: Service, fields: Fields) -> dict[str, Any]:
     return response(await service.translate(request), request, is_list)
 
 
-async def translate_streamed(service: Service, fields: Fields) -> AsyncGenerator[bytes, None]:
-    """POST /translate with `stream`: the events.
+async def translate_streamed(service: Service, fields: Fields) -> Events:
+    """POST /translate with `stream`: the pieces of each text, then the whole answer.
 
-    A request that cannot be answered is refused before the first event.
+    A request that cannot be answered is refused before the first piece.
     """
     request, is_list = read_request(service, fields)
     if request.alternatives or request.explain:
         raise Refusal(400, "Invalid request: alternatives and explain cannot be streamed")
     texts = await service.split(request)
-    deadline = asyncio.get_running_loop().time() + service.limits.request_seconds
 
-    async def events() -> AsyncGenerator[bytes, None]:
+    async def pieces() -> Events:
         filled = [""] * len(texts)
-        try:
-            async with aclosing(service.stream(texts, request)) as pieces:
-                while found := await before(deadline, anext(pieces, None)):
-                    number, piece = found
-                    filled[number] += piece
-                    yield event({"index": number, "text": piece})
-            yield event(response(best_answers(texts, filled), request, is_list))
-        except Refusal as refusal:
-            yield event({"error": str(refusal)})
-        except TimeoutError:
-            yield event({"error": TIMED_OUT})
-        yield b"data: [DONE]\n\n"
+        async with aclosing(service.stream(texts, request)) as found:
+            async for number, piece in found:
+                filled[number] += piece
+                yield {"index": number, "text": piece}
+        yield response(best_answers(texts, filled), request, is_list)
 
-    return events()
-
-
-async def before(deadline: float, awaited: Awaitable[Result]) -> Result:
-    async with asyncio.timeout_at(deadline):
-        return await awaited
-
-
-def event(value: dict[str, Any]) -> bytes:
-    return f"data: {json.dumps(value, ensure_ascii=False)}\n\n".encode()
+    return pieces()
 
 
 def read_request(service: Service, fields: Fields) -> tuple[TranslationRequest, bool]:
@@ -155,21 +138,21 @@ def settings(service: Service, keys_required: bool) -> dict[str, Any]:
     }
 
 
-async def translate_file(
-    service: Service, fields: Fields, uploaded: tuple[str, bytes] | None
-) -> str:
-    """POST /translate_file: the name under which the translated file can be downloaded."""
-    if uploaded is None:
+async def translate_file(service: Service, sent: RequestFields) -> dict[str, str]:
+    """POST /translate_file: the translated file, which the server keeps for a download."""
+    fields, uploaded = sent.values, sent.files
+    if not uploaded:
         raise Refusal(400, "Invalid request: missing file parameter")
-    file_name, data = uploaded
+    if len(uploaded) > 1:
+        raise Refusal(400, "Invalid request: send one file at a time")
+    file_name, data = uploaded[0]
     source = source_code(service, required(fields, "source"))
     target = language_code(service, required(fields, "target"))
     text, is_html = read_text(file_name, data)
     check_characters(service, len(text))
     request = TranslationRequest([text], source, target, is_html)
     (answer,) = await service.translate(request)
-    name = translated_name(file_name, target)
-    return service.downloads.keep(name, answer.text.encode("utf-8", "replace"))
+    return {"name": translated_name(file_name, target), "text": answer.text}
 
 
 def read_texts(service: Service, fields: Fields) -> tuple[list[str], bool]:

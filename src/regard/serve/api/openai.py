@@ -1,15 +1,19 @@
-"""The endpoints of OpenAI, for language models and encoders."""
+"""The endpoints of OpenAI, for language models, and for encoders of texts and images."""
 
 import base64
-import json
+import secrets
 import time
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from regard.serve.api.chat import pair_names
+from regard.serve.api.images import check_image_count, decoded, look
 from regard.serve.api.parameters import (
     Fields,
     check_characters,
@@ -18,6 +22,7 @@ from regard.serve.api.parameters import (
     required,
 )
 from regard.serve.http.refusal import Refusal
+from regard.serve.http.request_fields import is_image
 from regard.serve.language_models import complete
 from regard.serve.translation.service import Service
 
@@ -55,15 +60,25 @@ def models(service: Service) -> dict[str, Any]:
     """GET /v1/models"""
     entries = [
         {"id": name, "object": "model", "created": 0, "owned_by": "regard"}
-        for name in service.language_models.names
+        for name in (*service.models.names, *pair_names(service))
     ]
     return {"object": "list", "data": entries}
 
 
+def model(service: Service, name: str) -> dict[str, Any]:
+    """GET /v1/models/NAME"""
+    for entry in models(service)["data"]:
+        if entry["id"] == name:
+            found: dict[str, Any] = entry
+            return found
+    raise Refusal(404, "no such model here; /v1/models lists those there are")
+
+
 def read_request(service: Service, fields: Fields) -> CompletionRequest:
     model = required(fields, "model")
-    writer = service.language_models.writer(model)
+    writer = service.models.writer(model)
     prompts = read_input(service, fields, "prompt")
+    check_characters(service, sum(map(len, prompts)))
     limits = service.limits
     stops = fields.get("stop") or []
     stops = [stops] if isinstance(stops, str) else stops
@@ -83,7 +98,7 @@ def read_request(service: Service, fields: Fields) -> CompletionRequest:
         max_tokens=int(number(fields, "max_tokens", 16, min_tokens, limits.completion_tokens)),
         temperature=number(fields, "temperature", 1.0, 0.0, 2.0),
         top_p=number(fields, "top_p", 1.0, 1e-6, 1.0),
-        seed=int(number(fields, "seed", 1, 0, 2**63 - 1)),
+        seed=int(number(fields, "seed", secrets.randbelow(2**31), 0, 2**63 - 1)),
     )
     scored = fields.get("logprobs") is not None and fields.get("logprobs") is not False
     return CompletionRequest(model, writer, prompts, writing, count, stops, echo, scored)
@@ -115,25 +130,26 @@ async def completions(service: Service, request: CompletionRequest) -> dict[str,
     return {**head(request), "choices": choices, "usage": usage}
 
 
-async def streamed(service: Service, request: CompletionRequest) -> AsyncIterator[bytes]:
-    """POST /v1/completions with `stream`: the events."""
+async def streamed(
+    service: Service, request: CompletionRequest
+) -> AsyncGenerator[dict[str, Any], None]:
+    """POST /v1/completions with `stream`: the pieces of each completion."""
     shared = head(request)
 
-    def event(index: int, text: str, finish: str | None = None) -> bytes:
+    def piece_of(index: int, text: str, finish: str | None = None) -> dict[str, Any]:
         choice = {"index": index, "text": text, "finish_reason": finish, "logprobs": None}
-        return f"data: {json.dumps({**shared, 'choices': [choice]})}\n\n".encode()
+        return {**shared, "choices": [choice]}
 
     for index, prompt, writing in request.choices():
         if request.echo:
-            yield event(index, prompt)
+            yield piece_of(index, prompt)
         text = ""
         async with aclosing(text_pieces(service, request, prompt, writing)) as pieces:
             async for piece in pieces:
                 text += piece
-                yield event(index, piece)
+                yield piece_of(index, piece)
         tokens = len(request.writer.tokenizer.encode(text))
-        yield event(index, "", "length" if tokens >= writing.max_tokens else "stop")
-    yield b"data: [DONE]\n\n"
+        yield piece_of(index, "", "length" if tokens >= writing.max_tokens else "stop")
 
 
 def text_pieces(
@@ -148,6 +164,7 @@ def head(request: CompletionRequest) -> dict[str, Any]:
         "object": "text_completion",
         "created": int(time.time()),
         "model": request.model,
+        "seed": request.writing.seed,
     }
 
 
@@ -177,14 +194,24 @@ def log_probabilities(request: CompletionRequest, prompt: str, text: str) -> dic
 async def embeddings(service: Service, fields: Fields) -> dict[str, Any]:
     """POST /v1/embeddings"""
     model = required(fields, "model")
-    embedder = service.language_models.embedder(model)
-    texts = read_input(service, fields, "input")
+    embedder = service.models.embedder(model)
+    given = read_input(service, fields, "input")
     form = fields.get("encoding_format") or "float"
     if form not in ("float", "base64"):
         raise Refusal(400, "encoding_format must be float or base64")
     if fields.get("dimensions") is not None:
         raise Refusal(400, "dimensions cannot be chosen; leave them out")
+    places = [place for place, each in enumerate(given) if is_image(each)]
+    check_images(service, model, len(places))
+    images = decoded([given[place] for place in places])
+    texts = [each for each in given if not is_image(each)]
+    check_characters(service, sum(map(len, texts)))
     vectors = await service.thread.run(embedder.embed, texts)
+    if images:
+        _, matcher = service.models.matcher(model)
+        seen = await look(service, matcher.reader, images, matcher.embed_images)
+        before = [place - number for number, place in enumerate(places)]  # texts before each image
+        vectors = np.insert(vectors, before, seen, axis=0)
     data = []
     for index, row in enumerate(vectors):
         shown = base64.b64encode(row.astype("<f4").tobytes()).decode()
@@ -197,7 +224,7 @@ async def embeddings(service: Service, fields: Fields) -> dict[str, Any]:
 
 
 def read_input(service: Service, fields: Fields, key: str) -> list[str]:
-    """A text or a list of texts. Texts beyond the limits are refused."""
+    """A text or a list of texts, of which not too many are accepted."""
     given = fields.get(key)
     texts = [given] if isinstance(given, str) else given
     if not isinstance(texts, list) or not texts:
@@ -206,8 +233,15 @@ def read_input(service: Service, fields: Fields, key: str) -> list[str]:
         raise Refusal(400, f"{key} must be a string or a list of strings, not of tokens")
     if len(texts) > service.limits.texts:
         raise Refusal(400, f"{key} takes at most {service.limits.texts} texts")
-    check_characters(service, sum(map(len, texts)))
     return [encodable(text) for text in texts]
+
+
+def check_images(service: Service, model: str, count: int) -> None:
+    """Refuse images that a model does not read, or too many of them."""
+    if count and not service.models.embedder(model).reads_images:
+        others = service.models.available("matches")
+        raise Refusal(400, f"{model} reads texts only; for images take a matcher ({others})")
+    check_image_count(service, count)
 
 
 def number(fields: Fields, key: str, default: float, minimum: float, maximum: float) -> float:

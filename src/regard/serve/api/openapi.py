@@ -3,21 +3,26 @@
 from importlib.metadata import version
 from typing import Any
 
+from regard.serve.api.openapi_desks import apertium_translate, desks
+from regard.serve.api.openapi_images import images
+from regard.serve.api.openapi_parts import (
+    COUNT,
+    DETECTED,
+    FLAG,
+    NAME,
+    NONE,
+    NUMBER,
+    TEXT,
+    Schema,
+    get,
+    json_object,
+    one_or_list,
+    post,
+    upper_case,
+)
+from regard.serve.api.openapi_series import series
 from regard.serve.translation.files import FORMATS
 from regard.serve.translation.service import Service
-
-Schema = dict[str, Any]
-
-TEXT: Schema = {"type": "string"}
-FLAG: Schema = {"type": "boolean", "default": False}
-NUMBER: Schema = {"type": "number"}
-COUNT: Schema = {"type": "integer", "minimum": 0}
-DETECTED: Schema = {
-    "type": "object",
-    "properties": {"confidence": NUMBER, "language": TEXT},
-    "required": ["confidence", "language"],
-}
-EVENT: Schema = {"type": "object", "properties": {"data": TEXT}, "required": ["data"]}
 
 
 def description(service: Service) -> dict[str, Any]:
@@ -27,16 +32,18 @@ def description(service: Service) -> dict[str, Any]:
             "title": "regard",
             "version": version("regard"),
             "description": (
-                "Translation with models of your own. Parameters may come in the query, as a form "
-                "or as JSON. Where the server has keys, a key goes into `api_key` or into the "
-                "header `Authorization: Bearer KEY`."
+                "Translation with models of your own, and the answers of other models. Parameters "
+                "may come in the query, as a form or as JSON. Where the server has keys, a key "
+                "goes into `api_key` or into the header `Authorization: Bearer KEY`."
             ),
         },
         "paths": {
             **libretranslate(service),
+            **desks(service),
             **deepl(service),
             **openai(service),
-            **images(),
+            **images(service),
+            **series(service),
             **for_machines(),
         },
         "components": {
@@ -50,7 +57,7 @@ def libretranslate(service: Service) -> dict[str, Any]:
     codes, source = language_codes(service), source_codes(service)
     one = {"type": "string", "minLength": 1, "maxLength": limits.characters}
     return {
-        "/translate": translate(service, one),
+        "/translate": {**translate(service, one), **apertium_translate(service)},
         "/detect": post(
             "Tell the language of a text",
             json_object({"q": one}, {"api_key": TEXT}),
@@ -163,6 +170,10 @@ def deepl(service: Service) -> dict[str, Any]:
             "Characters since the server started",
             json_object({"character_count": COUNT, "character_limit": COUNT}),
         ),
+        "/v2/glossary-language-pairs": get(
+            "No pairs: there are no glossaries", json_object({"supported_languages": NONE})
+        ),
+        "/v2/glossaries": get("An empty list", json_object({"glossaries": NONE})),
     }
 
 
@@ -173,7 +184,9 @@ def openai(service: Service) -> dict[str, Any]:
     tokens = json_object({"prompt_tokens": COUNT, "total_tokens": COUNT})
     listed = {"object": {"const": "list"}, "data": {"type": "array", "items": {"type": "object"}}}
     return {
-        "/v1/models": get("Language models and encoders", json_object(listed)),
+        "/v1/models": get("All models, and the pairs of languages", json_object(listed)),
+        "/v1/models/{name}": {"parameters": [NAME], **get("A model", json_object({"id": TEXT}))},
+        "/v1/chat/completions": chat(),
         "/v1/completions": post(
             "Continue a text, as OpenAI does",
             json_object(
@@ -194,7 +207,7 @@ def openai(service: Service) -> dict[str, Any]:
             streams=True,
         ),
         "/v1/embeddings": post(
-            "Vectors of texts, as OpenAI gives them",
+            "Vectors of texts, as OpenAI gives them; with a matcher, also of images as data URLs",
             json_object(
                 {"model": TEXT, "input": some},
                 {"encoding_format": {"type": "string", "enum": ["float", "base64"]}},
@@ -204,19 +217,19 @@ def openai(service: Service) -> dict[str, Any]:
     }
 
 
-def images() -> dict[str, Any]:
-    body = json_object({"image": TEXT}, {"model": TEXT, "api_key": TEXT})
-    file = {"type": "string", "contentMediaType": "application/octet-stream"}
-    shares = {"type": "object", "additionalProperties": NUMBER}
-    described = post(
-        "Label an image, given as a data URL, as base64, or as the file of a form",
-        body,
-        json_object({"model": TEXT, "label": TEXT, "probabilities": shares}),
+def chat() -> dict[str, Any]:
+    content = one_or_list({"type": "object"})
+    content["oneOf"][0] = TEXT
+    message = json_object({"role": TEXT, "content": content})
+    return post(
+        "Translate the last message of the user, as OpenAI's chat; `model` names a pair: fr-en",
+        json_object(
+            {"model": TEXT, "messages": {"type": "array", "items": message, "minItems": 1}},
+            {"stream": FLAG, "stream_options": {"type": ["object", "null"]}},
+        ),
+        json_object({"choices": {"type": "array"}, "model": TEXT, "usage": {"type": "object"}}),
+        streams=True,
     )
-    content = described["post"]["requestBody"]["content"]
-    form = json_object({"file": file}, {"model": TEXT, "api_key": TEXT})
-    content["multipart/form-data"] = {"schema": form}
-    return {"/classify": described}
 
 
 def for_machines() -> dict[str, Any]:
@@ -225,68 +238,7 @@ def for_machines() -> dict[str, Any]:
     content["content"] = {"text/plain": {"schema": TEXT}}
     return {
         "/health": get("Whether the server answers", json_object({"status": {"const": "ok"}})),
+        "/ready": get("Whether the models answer", json_object({"status": {"const": "ready"}})),
         "/metrics": metrics,
         "/spec": get("This description", {"type": "object"}),
-    }
-
-
-def json_object(required: Schema, optional: Schema | None = None) -> Schema:
-    return {
-        "type": "object",
-        "properties": {**required, **(optional or {})},
-        "required": list(required),
-    }
-
-
-def one_or_list(schema: Schema) -> Schema:
-    return {"oneOf": [schema, {"type": "array", "items": schema}]}
-
-
-def upper_case(codes: list[str]) -> Schema:
-    return {"type": "string", "enum": [code.upper() for code in codes]}
-
-
-def get(summary: str, answer: Schema) -> dict[str, Any]:
-    return {"get": operation(summary, answer)}
-
-
-def post(
-    summary: str,
-    body: Schema,
-    answer: Schema,
-    sent_as: str = "application/json",
-    streams: bool = False,
-) -> dict[str, Any]:
-    described = operation(summary, answer)
-    if streams:
-        described["responses"]["200"]["content"]["text/event-stream"] = {"schema": EVENT}
-    described["requestBody"] = {"required": True, "content": {sent_as: {"schema": body}}}
-    return {"post": described}
-
-
-def operation(summary: str, answer: Schema) -> dict[str, Any]:
-    refusals = {
-        "400": "Cannot be answered as asked, or the key is missing",
-        "401": "The key is missing or wrong",
-        "403": "The key is wrong, or this is switched off",
-        "404": "There is no such model here",
-        "413": "Too large",
-        "415": "Neither JSON nor a form",
-        "429": "Too many texts in a minute; Retry-After says when to come again",
-        "503": "Too many requests at once; Retry-After says when to come again",
-    }
-    wrong = {"schema": {"type": "object"}}
-    return {
-        "summary": summary,
-        "security": [{}, {"key": []}],
-        "responses": {
-            "200": {
-                "description": "The answer",
-                "content": {"application/json": {"schema": answer}},
-            },
-            **{
-                status: {"description": text, "content": {"application/json": wrong}}
-                for status, text in refusals.items()
-            },
-        },
     }

@@ -5,10 +5,7 @@ from importlib import resources
 
 from starlette.responses import Response
 
-from regard.serve.api.openapi import description
 from regard.serve.http.access import Call, Endpoint, Handler
-from regard.serve.http.responses import json_response
-from regard.serve.translation.service import Service
 
 FILES = {
     "/": ("index.html", "text/html"),
@@ -19,13 +16,12 @@ FILES = {
 }
 
 
-def pages(service: Service) -> list[Endpoint]:
+def pages() -> list[Endpoint]:
     """An endpoint for each file, so that no other file can be requested."""
-    files = [
+    return [
         Endpoint(path, ("GET",), file(name, kind), is_open=True)
         for path, (name, kind) in FILES.items()
     ]
-    return [*files, Endpoint("/spec", ("GET",), spec(service), is_open=True)]
 
 
 def file(name: str, kind: str) -> Handler:
@@ -38,12 +34,3 @@ def file(name: str, kind: str) -> Handler:
 @cache
 def content(name: str) -> bytes:
     return (resources.files("regard.serve") / "page" / name).read_bytes()
-
-
-def spec(service: Service) -> Handler:
-    shown = description(service)
-
-    async def answer(call: Call) -> Response:
-        return json_response(shown)
-
-    return answer

@@ -23,6 +23,23 @@ def required(fields: Fields, key: str) -> str:
     return encodable(value)
 
 
+def optional(fields: Fields, key: str) -> str:
+    """A text that may be left out."""
+    return required(fields, key) if fields.get(key) else ""
+
+
+def whole_number(fields: Fields, key: str, default: int, maximum: int) -> int:
+    """A number from 1, which a form can send only as text, or the default."""
+    given = fields.get(key)
+    if given is None:
+        return default
+    if isinstance(given, str) and given.isascii() and given.isdigit() and len(given) < 10:
+        given = int(given)
+    if not isinstance(given, int) or isinstance(given, bool) or not 1 <= given <= maximum:
+        raise Refusal(400, f"Invalid request: {key} must be a whole number from 1 to {maximum}")
+    return given
+
+
 def encodable(text: str) -> str:
     """The text with a question mark for every half of a surrogate pair, which JSON can hold and
     UTF-8 cannot.

@@ -1,7 +1,6 @@
 """The outermost layer of the application: headers, errors, the access log and the metrics."""
 
 import asyncio
-import sys
 import time
 import traceback
 
@@ -10,11 +9,14 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from regard.serve.http.access import RATE_HEADERS
 from regard.serve.http.access_log import AccessLog
 from regard.serve.http.metrics import Metrics
 from regard.serve.http.protocol import CONNECTION
-from regard.serve.http.refusal import TIMED_OUT, Refusal
+from regard.serve.http.refusal import FAILED, TIMED_OUT, Refusal
+from regard.serve.http.request_ids import HEADER, request_id
 from regard.serve.http.responses import error_response
+from regard.serve.http.sites import Sites
 
 CLIENT_CLOSED_REQUEST = 499  # as nginx logs it
 SEND_SECONDS = 30.0
@@ -22,11 +24,10 @@ SEND_SECONDS = 30.0
 # checks are still answered between them.
 MAX_STARTS_PER_ROUND = 8
 HEALTH = "/health"
+# The key under which a scope has the headers for pages of other sites.
+SITE_HEADERS = "regard.site-headers"
+ID = "regard.request-id"
 HEADERS = [
-    (b"access-control-allow-origin", b"*"),
-    (b"access-control-allow-headers", b"Authorization, Content-Type"),
-    (b"access-control-allow-methods", b"GET, POST"),
-    (b"access-control-max-age", b"1728000"),
     (
         b"content-security-policy",
         b"default-src 'self'; img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'",
@@ -41,8 +42,9 @@ class OuterMiddleware:
     inside raises, and records every request.
     """
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, log: AccessLog | None) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics, log: AccessLog, sites: Sites) -> None:
         self._app = app
+        self._sites = sites
         self._metrics = metrics
         self._log = log
         self._starts = asyncio.Semaphore(MAX_STARTS_PER_ROUND)
@@ -52,13 +54,17 @@ class OuterMiddleware:
             await self._app(scope, receive, send)
             return
         start = time.perf_counter()
+        scope[ID] = request_id(scope["headers"])
         status, size = CLIENT_CLOSED_REQUEST, 0
 
         async def send_with_headers(message: Message) -> None:
             nonlocal status, size
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message = {**message, "headers": [*message["headers"], *HEADERS]}
+                rates = scope.get(RATE_HEADERS, {}).items()
+                more = [*HEADERS, *scope.get(SITE_HEADERS, ()), (HEADER, scope[ID].encode())]
+                more += [(name.encode(), value.encode()) for name, value in rates]
+                message = {**message, "headers": [*message["headers"], *more]}
             size += len(message.get("body", b""))
             async with asyncio.timeout(SEND_SECONDS):
                 await send(message)
@@ -90,6 +96,8 @@ class OuterMiddleware:
             await send(message)
 
         try:
+            headers = self._sites.check(scope["headers"], scope.get("http_version", "1.1"))
+            scope[SITE_HEADERS] = headers
             if scope["method"] == "OPTIONS":
                 await Response(status_code=204)(scope, receive, send_and_note)
             else:
@@ -99,14 +107,14 @@ class OuterMiddleware:
             # Its traceback would hold this frame, which holds the refusal.
             refusal = error.with_traceback(None)
         except HTTPException as error:
-            refusal = Refusal(error.status_code, str(error.detail))
+            refusal = Refusal(error.status_code, str(error.detail), headers=error.headers)
         except TimeoutError:
             refusal = Refusal(503, TIMED_OUT, 1)
         except ClientDisconnect:
             raise
         except Exception:  # a fault of ours: this request fails, the server continues
-            traceback.print_exc(file=sys.stderr)
-            refusal = Refusal(500, "the server failed to answer; its log says why")
+            self._log.fault(traceback.format_exc())
+            refusal = Refusal(500, FAILED)
         if not started:
             await error_response(path, refusal)(scope, receive, send)
 
@@ -114,17 +122,17 @@ class OuterMiddleware:
         route = scope.get("regard.route", "other")
         self._metrics.requests.labels(route, status).inc()
         self._metrics.seconds.labels(route).observe(seconds)
-        if self._log is not None:
-            client = scope.get("client")
-            self._log.write(
-                {
-                    "address": client[0] if client else None,
-                    "key": scope.get("regard.key"),
-                    "method": scope["method"],
-                    "route": route,
-                    "status": status,
-                    "milliseconds": round(seconds * 1000, 1),
-                    "characters": scope.get("regard.characters", 0),
-                    "bytes": size,
-                }
-            )
+        client = scope.get("client")
+        self._log.request(
+            {
+                "request": scope[ID],
+                "address": client[0] if client else None,
+                "key": scope.get("regard.key"),
+                "method": scope["method"],
+                "route": route,
+                "status": status,
+                "milliseconds": round(seconds * 1000, 1),
+                "characters": scope.get("regard.characters", 0),
+                "bytes": size,
+            }
+        )

@@ -14,16 +14,20 @@ def json_response(value: Any, status: int = 200) -> Response:
     return Response(body.encode("utf-8", "replace"), status, media_type="application/json")
 
 
-def error_response(path: str, refusal: Refusal) -> Response:
+def error_body(path: str, refusal: Refusal) -> dict[str, Any]:
+    """The error in the shape of the interface that a path belongs to."""
     sentence = str(refusal)
     if path.startswith("/v1/"):  # OpenAI
         kind = "invalid_request_error" if refusal.status < 500 else "server_error"
-        shown: Any = {"error": {"message": sentence, "type": kind, "param": None, "code": None}}
-    elif path.startswith("/v2/"):  # DeepL
-        shown = {"message": sentence}
-    else:
-        shown = {"error": sentence}
-    response = json_response(shown, refusal.status)
+        return {"error": {"message": sentence, "type": kind, "param": None, "code": None}}
+    if path.startswith("/v2/"):  # DeepL
+        return {"message": sentence}
+    return {"error": sentence}
+
+
+def error_response(path: str, refusal: Refusal) -> Response:
+    response = json_response(error_body(path, refusal), refusal.status)
+    response.headers.update(refusal.headers)
     if refusal.retry_after_seconds is not None:
         response.headers["retry-after"] = str(max(1, math.ceil(refusal.retry_after_seconds)))
     return response

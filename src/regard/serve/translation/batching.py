@@ -1,7 +1,8 @@
 """Dynamic batching: sentences of requests that arrive together are translated together.
 
 The sentences of a request are a job. Whenever a thread is free it takes a batch of the sentences
-that wait, from each job in turn, so that a long text does not keep a short one waiting. The best
+that wait, from each caller and each job in turn, so that neither a caller with many requests nor a
+long text keeps others waiting. The caller who has had the least work comes first. The best
 translation of a sentence does not depend on its batch. Scores do in their last bits, by rounding:
 a job that returns them is `alone`, which means that it shares no batch with other jobs.
 """
@@ -11,7 +12,7 @@ import math
 import random
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from typing import Any, TypeAlias
 
 from regard.decode.search import Search
 from regard.engines import Abandoned
+from regard.serve.http.limits import CALLER
 from regard.serve.http.refusal import Refusal
 from regard.tasks.translation.translation import Translation
 from regard.tasks.translation.translator import Translator
@@ -29,6 +31,14 @@ MAX_BATCH_HYPOTHESES = 320
 # A request that finds the queue full is refused after a random time between these: hundreds of
 # clients that are refused at once, and at once ask again, would leave no time for other requests.
 REFUSAL_DELAY_SECONDS = (0.5, 1.5)
+
+# A long request takes turns with the others, so it counts for this part of the queue at most.
+JOB_SHARE = 1 / 8
+# The requests of one caller fill this part of the queue at most; the rest is for others.
+CALLER_SHARE = 1 / 2
+
+# A sentence is never less work than one of so many characters.
+LEAST_CHARACTERS = 20
 
 Batch: TypeAlias = "list[tuple[Job, int]]"  # a job and the number of its sentence
 Outcomes: TypeAlias = "dict[Job, Exception | None]"  # of finished jobs; None is success
@@ -44,6 +54,7 @@ class Job:
     sentences: Sequence[str]
     alone: bool
     done: asyncio.Future[list[Any]]
+    caller: str = ""
     results: list[Any] = field(default_factory=list)
     taken: int = 0
     missing: int = 0
@@ -60,6 +71,11 @@ class Job:
     @property
     def next_length(self) -> int:
         return len(self.sentences[self.taken])
+
+    @property
+    def next_work(self) -> float:
+        """About how much work the next sentence is."""
+        return (LEAST_CHARACTERS + self.next_length) * self.search.beam_size
 
     def can_share_batch(self, other: "Job") -> bool:
         return self is other or (
@@ -87,6 +103,8 @@ class Batcher:
         self._changed = threading.Condition()
         self._stopped = False
         self.waiting = 0
+        self._work_had: dict[str, float] = {}  # by each caller who waits or had more than others
+        self._least_work = 0.0  # had by the caller whose turn it was last
         self._seconds_each = 0.01  # moving average of the time for a sentence
         self._threads = [
             threading.Thread(target=self._work, name=f"translating-{i}", daemon=True)
@@ -113,7 +131,7 @@ class Batcher:
         if not sentences:
             return []
         done: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
-        job = Job(translator, search, sentences, alone, done)
+        job = Job(translator, search, sentences, alone, done, CALLER.get())
         if not self._admit(job):
             await asyncio.sleep(random.uniform(*REFUSAL_DELAY_SECONDS))
             raise Refusal(503, "the server is busy; try again", self._time_to_empty())
@@ -124,10 +142,22 @@ class Batcher:
                 self._abandon(job)
 
     def _admit(self, job: Job) -> bool:
-        """Queue a job if there is room. An empty queue admits a job of any length."""
+        """Queue a job if the queue and its caller's share of it have room. An empty queue admits a
+        job of any length. Equal parts add up to one more queue at most.
+        """
         with self._changed:
-            if self.waiting and self.waiting + job.left > self._max_waiting:
+            longest = max(1, int(JOB_SHARE * self._max_waiting))
+            counts = [(each.caller, min(each.left, longest)) for each in (*self._jobs, job)]
+            all_jobs = sum(count for _, count in counts)
+            of_caller = sum(count for caller, count in counts if caller == job.caller)
+            callers = {caller for caller, _ in counts}
+            # A full queue still has room for who has less than an equal part of it.
+            is_full = all_jobs > self._max_waiting and of_caller > self._max_waiting / len(callers)
+            if self.waiting and (is_full or of_caller > CALLER_SHARE * self._max_waiting):
                 return False
+            # Who comes back has no advantage from the time without requests.
+            had = self._work_had.get(job.caller, 0.0)
+            self._work_had[job.caller] = max(had, self._least_work)
             self._jobs.append(job)
             self.waiting += job.left
             self._changed.notify()
@@ -201,19 +231,23 @@ class Batcher:
                 if self._stopped:
                     return []
                 self._changed.wait()
-            first = self._jobs[0]
+            first = min(self._jobs, key=lambda job: self._work_had[job.caller])
+            self._least_work = least = self._work_had[first.caller]
             room = min(self._max_together, max(1, MAX_BATCH_HYPOTHESES // first.search.beam_size))
             if not first.alone:  # batches of a job that is alone do not depend on others
                 room = min(room, math.ceil(self.waiting / len(self._threads)))
             # Sentences about as long as the one that has waited longest finish at the same time.
-            candidates = sorted(
-                (job for job in self._jobs if job.can_share_batch(first)),
-                key=lambda job: abs(job.next_length - first.next_length),
+            candidates = in_turn(
+                sorted(
+                    (job for job in self._jobs if job.can_share_batch(first)),
+                    key=lambda job: (job is not first, abs(job.next_length - first.next_length)),
+                )
             )
             batch: Batch = []
             while candidates and len(batch) < room:
                 candidates = candidates[: room - len(batch)]
                 for job in candidates:
+                    self._work_had[job.caller] += job.next_work
                     batch.append((job, job.taken))
                     job.taken += 1
                 candidates = [job for job in candidates if job.left]
@@ -222,6 +256,10 @@ class Batcher:
             continued = [job for job in self._jobs if job in served and job.left]
             self._jobs = deque([*others, *continued])
             self.waiting -= len(batch)
+            waiting = {job.caller for job in self._jobs}
+            self._work_had = {
+                name: had for name, had in self._work_had.items() if name in waiting or had > least
+            }
             return batch
 
     def _store(self, batch: Batch, found: Sequence[Any]) -> Outcomes:
@@ -234,6 +272,16 @@ class Batcher:
                 if not job.missing:
                     finished[job] = None
         return finished
+
+
+def in_turn(jobs: Sequence[Job]) -> list[Job]:
+    """The first job of each caller, then the second of each, and so on."""
+    seen: Counter[str] = Counter()
+    turns = []
+    for place, job in enumerate(jobs):
+        turns.append((seen[job.caller], place, job))
+        seen[job.caller] += 1
+    return [job for _, _, job in sorted(turns, key=lambda turn: turn[:2])]
 
 
 def _deliver(finished: Outcomes) -> None:

@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 from typing import Any
 
-from regard.errors import RequestError
+from regard.errors import RequestError, RunError
 from regard.machine.packages import require_torch
 from regard.serve.http.refusal import Refusal
 from regard.serve.one_thread import OneThread
 from regard.tasks.translation.translation import Translation
 from regard.tasks.translation.translator import Translator
+
+CHANGED = "the model's folder has changed since the server loaded it, so nothing can be explained"
 
 
 async def explain(
@@ -26,10 +28,14 @@ async def explain(
             require_torch("an explanation")
         except RequestError as error:
             raise Refusal(400, str(error)) from None
+    try:
+        linked = await thread.run(alignment, sentences, outputs, aligner)
+    except (RunError, OSError):
+        raise Refusal(503, CHANGED) from None
     return {
         "tokens": [token for each in outputs for token in each.tokens],
         "logprobs": [value for each in outputs for value in each.log_probabilities],
-        "alignment": await thread.run(alignment, sentences, outputs, aligner),
+        "alignment": linked,
     }
 
 

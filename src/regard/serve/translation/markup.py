@@ -56,8 +56,15 @@ class _Parser(HTMLParser):
         self._lines = [0]
         for line in text.split("\n"):
             self._lines.append(self._lines[-1] + len(line) + 1)
-        self.feed(text)
-        self.close()
+        end = text.rfind(">") + 1  # no tag ends after it, however often one begins
+        try:
+            self.feed(text[:end])
+            self.close()
+        except AssertionError:  # a declaration that the parser does not know
+            self._token(is_text=True)
+        else:
+            if end < len(text):
+                self.tokens.append((end, not self._inside))
 
     def _token(self, is_text: bool) -> None:
         line, column = self.getpos()

@@ -7,6 +7,10 @@ from pathlib import Path
 
 from regard.errors import RequestError
 from regard.serve.http.refusal import Refusal
+from regard.small_files import UNEXPECTED, parse_json, read_small
+
+# The most bytes of a file that is read, whatever may be added.
+LARGEST = 1 << 30
 
 
 class TranslationMemory:
@@ -31,14 +35,15 @@ class TranslationMemory:
             ) from None
 
     def _read(self, path: Path) -> None:
-        for number, line in enumerate(path.read_bytes().split(b"\n"), start=1):
+        content = read_small(path, max(LARGEST, self._max_bytes))
+        for number, line in enumerate(content.split(b"\n"), start=1):
             if not line.strip():
                 continue
             try:
-                pair = json.loads(line)
+                pair = parse_json(line)
                 key = (*pair["languages"], pair["source"])
                 self._pairs[key] = pair["target"]
-            except (ValueError, LookupError, TypeError):
+            except UNEXPECTED:
                 raise RequestError(
                     f"{path}:{number}: not a suggestion; mend or remove the line"
                 ) from None

@@ -4,18 +4,18 @@ import asyncio
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field, replace
+from html import escape, unescape
 from typing import Any
 
 from regard.decode.search import Search
+from regard.serve.batch_metrics import BatchMetrics
 from regard.serve.http.limits import Limits
 from regard.serve.http.refusal import Refusal
-from regard.serve.image_models import ImageModels
-from regard.serve.language_models import LanguageModels
+from regard.serve.models import Models
 from regard.serve.one_thread import OneThread
 from regard.serve.translation.batching import Batcher
 from regard.serve.translation.detection import DetectedLanguage, Detector
 from regard.serve.translation.explaining import explain
-from regard.serve.translation.files import Downloads
 from regard.serve.translation.markup import split_html
 from regard.serve.translation.memory import TranslationMemory
 from regard.serve.translation.pairs import LanguagePair, LanguagePairs
@@ -71,10 +71,9 @@ class Service:
     batcher: Batcher
     detector: Detector
     limits: Limits
-    downloads: Downloads
+    metrics: BatchMetrics
     memory: TranslationMemory | None = None
-    language_models: LanguageModels = field(default_factory=LanguageModels)
-    image_models: ImageModels = field(default_factory=ImageModels)
+    models: Models = field(default_factory=Models)
     thread: OneThread = field(default_factory=OneThread)  # for PyTorch models
 
     async def translate(self, request: TranslationRequest) -> list[Answer]:
@@ -128,8 +127,8 @@ class Service:
             source = detected.language if detected else request.source
             route = self.pairs.route(source, request.target)
             known = None
-            if request.use_memory and self.memory:
-                known = self.memory.find(source, request.target, text.strip())
+            if request.use_memory:
+                known = self._known(text, source, request)
             if known is not None or not route:
                 document = Document(parts=[text if known is None else known])
             elif request.is_html:
@@ -138,6 +137,14 @@ class Service:
                 document = split_text(text, source)
             texts.append(PendingText(document, route, detected))
         return texts
+
+    def _known(self, text: str, source: str, request: TranslationRequest) -> str | None:
+        """The suggestion for a whole text. Suggestions are texts, never markup."""
+        if self.memory is None or (request.is_html and "<" in text):
+            return None
+        plain = unescape(text) if request.is_html else text
+        known = self.memory.find(source, request.target, plain.strip())
+        return escape(known, quote=False) if known and request.is_html else known
 
     async def _search_best(
         self, texts: Sequence[PendingText], request: TranslationRequest

@@ -9,7 +9,7 @@ const SIGNED = {
   dark: ["#f6b27a", "#a55f2a", "#1a1c21", "#2f6f9f", "#a9d9f0"],
 };
 
-export const RUN_COLOURS = { light: ["#24569a", "#b4560f"], dark: ["#71b9d6", "#eda15e"] };
+export const RUN_COLOURS = { light: ["#24569a", "#a54d0b"], dark: ["#71b9d6", "#eda15e"] };
 
 export function isDark() {
   const chosen = document.documentElement.dataset.theme;

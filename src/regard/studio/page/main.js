@@ -70,7 +70,8 @@ function tabs() {
 const OF_ANOTHER_RUN = {
   step: 0,
   ...{ prefix: [], typed: "", adopted: [], off: [] },
-  ...{ sample: 0, about: "", hidden: [] },
+  ...{ sample: 0, about: "", hidden: [], word: -1, images: [], texts: "", row: -1, col: -1 },
+  ...{ series: 0, end: -1, without: [], layer: -1, head: -1 },
 };
 
 function describeRuns() {
@@ -94,10 +95,13 @@ function describeRuns() {
 
 function summary(run) {
   const sizes = run.model;
-  const shape =
+  const attends = sizes.attention && sizes.attention !== "none" ? " with attention" : "";
+  const layers = sizes.encoder_layers ? `${sizes.encoder_layers}+${sizes.decoder_layers}` : `${sizes.num_layers} layers`;
+  const model =
     run.kind === "transformer"
-      ? `Transformer ${sizes.encoder_layers}+${sizes.decoder_layers}, ${sizes.num_heads} heads`
-      : `${(sizes.cell ?? run.kind).toUpperCase()}${sizes.attention && sizes.attention !== "none" ? " with attention" : ""}`;
+      ? `Transformer ${layers}, ${sizes.num_heads} heads`
+      : (NAMES[run.kind] ?? `${(sizes.cell ?? run.kind).toUpperCase()}${attends}`);
+  const shape = run.encoder ? `${NAMES[run.encoder] ?? run.encoder.toUpperCase()} and ${model}` : model;
   const bleu = run.validation?.bleu;
   return [
     run.languages?.join(" → "),
@@ -109,7 +113,10 @@ function summary(run) {
     .join(" · ");
 }
 
+const NAMES = { bag: "bag of words", linear: "linear map", vit: "ViT", lite0: "EfficientNet-Lite0" };
+
 function millions(count) {
+  if (count < 1e3) return String(count);
   return count >= 1e6 ? `${(count / 1e6).toFixed(1)} M` : `${Math.round(count / 1e3)} k`;
 }
 

@@ -11,6 +11,7 @@ export const line = (points, stroke, width = 1, opacity = 1) => ({
   width,
   opacity,
 });
+export const area = (points, fill, opacity = 1) => ({ kind: "area", points, fill, opacity });
 export const circle = (x, y, radius, fill, stroke = "none") => ({
   kind: "circle",
   x,
@@ -49,6 +50,10 @@ function element(item) {
     const points = item.points.map(([x, y]) => `${round(x)},${round(y)}`).join(" ");
     return `<polyline points="${points}" fill="none" stroke="${item.stroke}" stroke-width="${item.width}" opacity="${item.opacity}"/>`;
   }
+  if (item.kind === "area") {
+    const points = item.points.map(([x, y]) => `${round(x)},${round(y)}`).join(" ");
+    return `<polygon points="${points}" fill="${item.fill}" opacity="${item.opacity}"/>`;
+  }
   const { x, y, content, fill, size, anchor, turn, weight } = item;
   const turned = turn ? ` transform="rotate(${turn} ${round(x)} ${round(y)})"` : "";
   return `<text x="${round(x)}" y="${round(y)}" fill="${fill}" font-size="${size}" font-weight="${weight}" text-anchor="${anchor}"${turned}>${escape(content)}</text>`;
@@ -77,13 +82,18 @@ function draw(context, item) {
       context.strokeStyle = item.stroke;
       context.stroke();
     }
-  } else if (item.kind === "line") {
+  } else if (item.kind === "line" || item.kind === "area") {
     context.globalAlpha = item.opacity;
-    context.strokeStyle = item.stroke;
-    context.lineWidth = item.width;
     context.beginPath();
     item.points.forEach(([x, y], at) => (at ? context.lineTo(x, y) : context.moveTo(x, y)));
-    context.stroke();
+    if (item.kind === "area") {
+      context.fillStyle = item.fill;
+      context.fill();
+    } else {
+      context.strokeStyle = item.stroke;
+      context.lineWidth = item.width;
+      context.stroke();
+    }
     context.globalAlpha = 1;
   } else {
     context.save();

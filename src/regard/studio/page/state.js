@@ -30,10 +30,20 @@ export const DEFAULTS = Object.freeze({
   about: "", // the label that maps of an image are about; "" is the likeliest
   map: "", // over an image; "" is the one about the label
   hidden: [], // patches of an image
+  word: -1, // of a caption or a text; -1 is all of them
+  images: [], // validation images that are compared; none for the first few
+  texts: "", // that they are compared with, one on each line
+  ways: "similarity", // or the probabilities "of texts" or "of images"
+  series: 0, // the number of a series
+  end: -1, // the step at which its past ends; -1 leaves room for one horizon
+  without: [], // known columns that are off, by their place
+  whole: false, // whether all is shown that the model reads, where that is long
   worked: "", // the example that is worked by hand
   smooth: 0.6,
   log: false,
   against: 0, // the checkpoint a single run is compared with
+  near: "", // a word that a map of words shows the neighbours of
+  shown: 600, // words on the map
   shuffle: 1, // which of the orders of the words is tried
 });
 

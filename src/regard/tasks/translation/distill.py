@@ -24,6 +24,7 @@ from regard.files import replacing, write_file
 from regard.machine.cores import usable_cores
 from regard.recipe import override, parse
 from regard.run import Run
+from regard.small_files import UNEXPECTED, read_json
 from regard.tasks.translation.pairs import Split, bounds, corpus, fitting, survey
 from regard.tasks.translation.recipe import TranslationRecipe, recipe_of
 from regard.tasks.translation.sizes import fast_layers
@@ -158,12 +159,12 @@ class Pairs:
     def progress(self, who: dict[str, Any]) -> tuple[Translated, int] | None:
         """The progress of an earlier start, and how many bytes it had written by then."""
         try:
-            facts = json.loads(self.facts.read_bytes())
+            facts = read_json(self.facts)
             found, size = Translated(**facts["pairs"]), int(facts["bytes"])
             same = facts["fingerprint"] == who["fingerprint"] and facts["search"] == who["search"]
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, *UNEXPECTED):
             raise RunError(
                 f"{self.facts}: damaged; delete the folder it is in to translate again"
             ) from None

@@ -12,6 +12,7 @@ from regard.inspect.heads.ablation import Bench, CurvePoint, Importance, greedy_
 from regard.inspect.heads.heads import How, choose_heads, heads_of
 from regard.inspect.heads.pruning import without_heads
 from regard.machine.devices import choose_device
+from regard.made_with import MadeWith
 from regard.reporter import SILENT, Reporter
 from regard.run import Run, commands_for
 from regard.tasks.translation.held_out import held_out_pairs
@@ -179,8 +180,8 @@ def prune(
     sizes = {"inputs": len(tokenizers.source), "outputs": len(tokenizers.target)}
     before, after = (num_parameters(each, sizes) for each in (recipe, smaller))
     new.save_tokenizers(tokenizers)
-    save_model(new, tensors, info.get("step", 0), sizes)
     new.save_recipe(smaller)
+    save_model(new, tensors, info.get("step", 0), sizes, MadeWith.of(new, smaller))
     write_card(new, run, found, wanted)
     facts = {"parameters": after, "pruned_from": str(run), "heads": wanted}
     new.save_info({**{key: value for key, value in info.items() if key != "format"}, **facts})

@@ -254,7 +254,8 @@ class LooksInside(ABC):
         from regard.engines.native import Native
 
         engine = self.engine
-        self.engine = Native(self.model, self.tokenizers.target.specials)
+        aligner = getattr(engine, "aligner", None)
+        self.engine = Native(self.model, self.tokenizers.target.specials, aligner)
         try:
             yield
         finally:

@@ -12,6 +12,7 @@ from regard.data.pair_filter import FilterReport, PairFilter
 from regard.errors import RunError
 from regard.files import write_file
 from regard.run import Run
+from regard.small_files import parse_json, read_small, refusing
 from regard.tasks.tokenizers import learn_pairs
 from regard.tasks.translation.recipe import PairSection, TranslationRecipe
 from regard.text.seen_words import SeenWords, WordGatherer
@@ -157,7 +158,8 @@ def encode_pairs(
     if before is not None or not recipe.train.from_run:
         write_file(run.source_words_path, words.gathered().to_bytes())
     texts = islice(fitting(split.valid(), tokenizers, limits), VALID_TEXTS)
-    lines = [json.dumps(asdict(pair)) for pair in texts]
+    # The name of a file without its folder, since the same data may be read from another one.
+    lines = [json.dumps({**asdict(pair), "place": Path(pair.place).name}) for pair in texts]
     write_file(folder / "valid.jsonl", ("\n".join(lines) + "\n").encode())
     return reports
 
@@ -204,11 +206,17 @@ def load_prepared(run: Run, tokenizers: Tokenizers) -> Prepared | None:
     return Prepared(tokenizers, train, valid, read_texts(folder / "valid.jsonl"))
 
 
+# The most bytes of the validation pairs.
+LARGEST_TEXTS = 256 << 20
+
+
 def read_texts(path: Path) -> list[Pair]:
+    refusal = RunError(
+        f"{path}: damaged; delete it and start the run again to encode the text again"
+    )
     try:
-        lines = path.read_bytes().split(b"\n")
-        return [Pair(**json.loads(line)) for line in lines if line]
-    except (OSError, ValueError, TypeError):
-        raise RunError(
-            f"{path}: damaged; delete it and start the run again to encode the text again"
-        ) from None
+        lines = read_small(path, LARGEST_TEXTS).split(b"\n")
+    except OSError:
+        raise refusal from None
+    with refusing(refusal):
+        return [Pair(**parse_json(line)) for line in lines if line]

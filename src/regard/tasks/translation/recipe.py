@@ -8,13 +8,14 @@ from pydantic import Field, model_validator
 from regard.configs.recurrent import RecurrentConfig
 from regard.configs.transformer import TransformerConfig
 from regard.data.corpus import Corpus, corpora
-from regard.data.pair_files import grouped, language_codes
+from regard.data.pair_files import PAIR_KINDS, grouped, language_codes
 from regard.recipe import Recipe, Section
 from regard.run import Run
 from regard.tasks.sections import (
     ImportableSection,
     SampledTraining,
     TokenizerSection,
+    WordsSection,
     check_embeddings,
 )
 
@@ -24,8 +25,10 @@ Weight = Annotated[float, Field(gt=0, le=1000)]
 BUILTIN_LANGUAGES = ("fr", "en")
 
 
-class PairSection(ImportableSection):
+class PairSection(ImportableSection, WordsSection):
     """Sentences and their translations."""
+
+    kinds: ClassVar = PAIR_KINDS
 
     builtin: Builtin | None = Field(
         default=None, description="A corpus that comes with regard, instead of files."

@@ -12,17 +12,31 @@ from typing import TYPE_CHECKING, Any, Self, overload
 
 from regard.decode.search import Search
 from regard.engines import Engine, EngineName, Stopped, never
-from regard.engines.ctranslate2 import CTranslate2, graphics_cards
+from regard.engines.ctranslate2 import CTranslate2, fingerprint, graphics_cards
 from regard.errors import RequestError, RunError
 from regard.tasks.inputs import parameters, same_length, texts_of
 from regard.tasks.task import Evaluation, Test
 from regard.tasks.translation.looking import LooksInside
+from regard.tasks.translation.marked import MarkedTranslation, Output, Written, translated
+from regard.tasks.translation.marked import joined as joined_output
 from regard.tasks.translation.parts import parts_of
 from regard.tasks.translation.translation import Translation, joined, of_source
+from regard.text.marks import MarkedText
 from regard.text.tokenizer import Tokenizers
 
 if TYPE_CHECKING:
     from regard.models import Model
+    from regard.run import Run
+
+
+def languages_of(run: "Run") -> tuple[str, str] | None:
+    """The languages of a run: as it says, its recipe, or the names of its training files."""
+    with suppress(RunError):  # a damaged run.json leaves it to the recipe
+        match run.info().get("languages"):
+            case [str(source), str(target)]:
+                return source, target
+    codes: tuple[str, str] | None = run.recipe_for("translation").data.codes()
+    return codes
 
 
 class Translator(LooksInside):
@@ -111,6 +125,8 @@ class Translator(LooksInside):
             if int8:
                 raise RequestError("engine torch: has no int8; use ctranslate2 or leave int8 out")
             return cls._with_torch(folder, device)
+        from regard.run import Run
+
         slow = cache(lambda: cls._with_torch(folder, device))
         otherwise = (lambda: slow().engine) if engine == "auto" else None
         try:
@@ -119,6 +135,7 @@ class Translator(LooksInside):
                     f"engine ctranslate2: runs on the CPU, not on {device}; "
                     "use --engine torch or --device cpu"
                 )
+            loaded = fingerprint(Run(Path(folder)))
             fast = CTranslate2.of_run(Path(folder), int8=int8, otherwise=otherwise)
         except RequestError as error:
             if int8:
@@ -129,7 +146,7 @@ class Translator(LooksInside):
         except OSError:
             return slow()  # which says what the folder lacks
         return cls(
-            lambda: slow().model,
+            lambda: unchanged(slow, Path(folder), loaded),
             fast,
             fast.tokenizers,
             fast.defaults,
@@ -139,6 +156,7 @@ class Translator(LooksInside):
 
     @classmethod
     def _with_torch(cls, folder: Path | str, device: str) -> Self:
+        from regard.engines.aligner import Aligner
         from regard.engines.native import Native
         from regard.machine.devices import choose_device
         from regard.run import Run
@@ -149,7 +167,8 @@ class Translator(LooksInside):
         tokenizers = run.tokenizers()
         model: Any = load_model(run).to(choose_device(device))
         search = Search(**recipe.decode.model_dump())
-        engine = Native(model, tokenizers.target.specials)
+        aligner = Aligner.of_run(run, getattr(recipe.model, "decoder_layers", 1))
+        engine = Native(model, tokenizers.target.specials, aligner)
         limit = recipe.data.max_length - 1
         return cls(lambda: model, engine, tokenizers, search, limit, run.folder)
 
@@ -159,15 +178,7 @@ class Translator(LooksInside):
         """
         from regard.run import Run
 
-        if self.folder is None:
-            return None
-        run = Run(self.folder)
-        with suppress(RunError):  # a damaged run.json leaves it to the recipe
-            match run.info().get("languages"):
-                case [str(source), str(target)]:
-                    return source, target
-        codes: tuple[str, str] | None = run.recipe_for("translation").data.codes()
-        return codes
+        return None if self.folder is None else languages_of(Run(self.folder))
 
     @property
     def model(self) -> "Model":
@@ -259,6 +270,65 @@ class Translator(LooksInside):
                 found[owner].append(text)
         return [" ".join(each) for each in found]
 
+    def marked(
+        self,
+        texts: Sequence[MarkedText],
+        search: Search | None = None,
+        stopped: Stopped = never,
+    ) -> list[MarkedTranslation]:
+        """Translate texts with marks, which are in the translations exactly as in the texts.
+
+        Parameters
+        ----------
+        texts
+            Texts as `regard.text.protect.protect` gives them.
+        search
+            How to search; by default, as the recipe says.
+        stopped
+            A function that ends the search when it returns True.
+
+        Returns
+        -------
+        list of MarkedTranslation
+            One for each text; `str` gives it as it is written.
+        """
+
+        def translate(plain: Sequence[str], aligned: Sequence[bool]) -> list[Output]:
+            return self._outputs(plain, aligned, search or self.search, stopped)
+
+        return translated(texts, translate, self.tokenizers.target.normalise)
+
+    def _outputs(
+        self, texts: Sequence[str], aligned: Sequence[bool], search: Search, stopped: Stopped
+    ) -> list[Output]:
+        """The best translation of each text, with the attention behind it where it is asked for."""
+        source, target = self.tokenizers
+        parts = parts_of(texts, (), self.tokenizers, self.limit)
+        outputs = self.engine.best(parts.sources, parts.prefixes, search, stopped)
+        wanted = [row for row, owner in enumerate(parts.owners) if aligned[owner]]
+        attention = dict(
+            zip(
+                wanted,
+                self.engine.attention(
+                    [parts.sources[row] for row in wanted], [outputs[row] for row in wanted]
+                ),
+                strict=True,
+            )
+        )
+        written: list[list[Written]] = [[] for _ in texts]
+        places = [source.places(texts[row]) if aligned[row] else [] for row in range(len(texts))]
+        for row, (owner, text) in enumerate(
+            zip(parts.owners, target.decode_batch(outputs), strict=True)
+        ):
+            if row not in attention:
+                written[owner].append(Written((), text, (), None))
+                continue
+            count = len(parts.sources[row])
+            here, places[owner] = places[owner][:count], places[owner][count:]
+            there = target.places_of(outputs[row], text)
+            written[owner].append(Written(here, text, there, attention[row]))
+        return [joined_output(each) for each in written]
+
     def translations(
         self,
         texts: Iterable[str],
@@ -299,3 +369,17 @@ class Translator(LooksInside):
         empty = [Translation("", 0.0, [], [], finished=True)]
         every = [joined(results) if results else empty for results in found]
         return [*map(of_source, map(self.unseen_words, given), every)]
+
+
+def unchanged(load: "Callable[[], Translator]", folder: Path, loaded: str) -> "Model":
+    """The model in PyTorch, if the folder still holds the one that was loaded for translating."""
+    from regard.run import Run
+
+    model = load().model
+    try:
+        same = fingerprint(Run(folder)) == loaded
+    except OSError:
+        same = False
+    if not same:
+        raise RunError(f"{folder}: holds another model than was loaded from it; load it again")
+    return model

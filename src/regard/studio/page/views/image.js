@@ -4,8 +4,11 @@
 import * as api from "../api.js";
 import { button, h, redraw, replace, segmented, select } from "../dom.js";
 import { heading, inks } from "../frame.js";
+import { drawHeadGrid } from "../imageheads.js";
+import { ImageSource } from "../imagesource.js";
+import { PatchImage, change, placeName, signed, toggled } from "../patches.js";
 import { percent } from "../pieces.js";
-import { canvasOf, colourOf, pixelsOf, pictureScene } from "../pixels.js";
+import { meanOf, mosaicOf, pictureScene } from "../pixels.js";
 
 const PLAIN = "image";
 const HIDING = "patches hidden";
@@ -25,7 +28,6 @@ const MOST_LABELS = 8;
 
 export function image(session) {
   const { store } = session;
-  let samples = null; // of the run: {size, channels, samples}
   let own = null; // an image of the visitor's: {pixels, size, channels, label: "", name}
   let found = null; // the answer that is shown
   let usual = null; // the answer without anything hidden or switched off
@@ -33,74 +35,65 @@ export function image(session) {
   let problem = "";
   let asked = "";
   let of = ""; // the run that all this belongs to
-  let focus = 0; // the patch that the arrow keys move
 
   const head = h("div", {});
-  const file = h("input", {
-    type: "file",
-    accept: "image/*",
-    class: "file-input",
-    "aria-label": "Choose an image",
-    on: { change: () => file.files[0] && take(file.files[0]) },
+  const source = new ImageSource({
+    run: () => store.state.run,
+    take: (image) => {
+      [own, problem] = [image, ""];
+      store.set({ sample: -1, hidden: [], about: "" });
+      update();
+    },
+    choose: (sample) => store.set({ sample, hidden: [], about: "" }),
+    fail: (sentence) => {
+      problem = sentence;
+      draw();
+    },
   });
-  const strip = h("div", { class: "samples" });
-  const picture = h("div", { class: "patches" });
+  const picture = new PatchImage({
+    toggle: (at) => store.set({ hidden: toggled(store.state.hidden, at) }),
+    clear: () => store.set({ hidden: [] }),
+    explain,
+    move: () => mapName() === POSITIONS && drawPatches(),
+  });
   const note = h("p", { class: "readout-of-patch", "aria-live": "polite" });
   const controls = h("div", { class: "controls" });
   const explained = h("p", { class: "muted small" });
   const labels = h("div", { class: "image-labels" });
   const grid = h("div", { class: "image-heads" });
+  const all = h("div", { class: "all-positions", hidden: true });
   const said = h("div", { "aria-live": "polite" });
 
   const view = {
     name: "image",
-    root: h("div", {
-      on: {
-        dragover: (event) => {
-          event.preventDefault();
-          view.root.classList.add("dropping");
-        },
-        dragleave: () => view.root.classList.remove("dropping"),
-        drop: (event) => {
-          event.preventDefault();
-          view.root.classList.remove("dropping");
-          if (event.dataTransfer.files[0]) take(event.dataTransfer.files[0]);
-        },
-      },
-    }),
+    root: h("div", { on: source.drops(() => view.root) }),
     caption: () => `${session.run.title}: ${found?.label ?? ""}, ${mapName()}`,
     update,
-    scene: () => found && pictureScene(shownImage().pixels, sizes(), tinted(), inks()),
+    scene: () => found && pictureScene(shownImage().pixels, shownImage(), tinted(), inks()),
     table: () => found && rows(),
   };
   replace(
     view.root,
     head,
-    h(
-      "div",
-      { class: "image-source" },
-      h("label", { class: "choose" }, file, h("span", {}, "Choose an image")),
-      h("span", { class: "muted small" }, "or drop one here, or take one that the model has not learned from:"),
-    ),
-    strip,
+    source.element,
     said,
     h(
       "div",
       { class: "image-view" },
-      h("div", { class: "image-left" }, picture, note),
-      h("div", { class: "image-right" }, labels, controls, explained, grid),
+      h("div", { class: "image-left" }, picture.element, note),
+      h("div", { class: "image-right" }, labels, controls, explained, grid, all),
     ),
   );
 
-  const shownImage = () => own ?? samples?.samples[Math.max(0, store.state.sample)] ?? null;
-  const sizes = () => own ?? samples;
+  const shownImage = () => own ?? source.sample(Math.max(0, store.state.sample));
 
   async function update() {
     const { state } = store;
     if (!session.run?.views.includes("image")) return;
     if (of !== session.run.folder) {
       of = session.run.folder;
-      [samples, own, found, usual, alike, asked] = [null, null, null, null, null, ""];
+      [own, found, usual, alike, asked, problem] = [null, null, null, null, "", ""];
+      replace(all);
       replace(head, heading(view, session.run.title, session.run.explanation));
       loadSamples(state.run);
     }
@@ -109,10 +102,10 @@ export function image(session) {
       return;
     }
     if (state.sample >= 0) own = null;
-    drawStrip();
+    source.mark(own ? [] : [Math.max(0, state.sample)]);
     const chosen = shownImage();
     if (!chosen) {
-      if (!problem && samples) replace(said, h("p", { class: "muted" }, "Give the model an image."));
+      if (!problem && source.samples) replace(said, h("p", { class: "muted" }, "Give the model an image."));
       return;
     }
     const { run, step, about, hidden, off } = state;
@@ -126,12 +119,8 @@ export function image(session) {
   }
 
   async function loadSamples(run) {
-    const folder = of;
     try {
-      const answer = await api.ask("image_samples", { run });
-      if (folder !== of) return;
-      samples = answer;
-      update();
+      if (await source.load(run)) update();
     } catch (error) {
       problem = error.message;
       replace(said, h("p", { class: "problem" }, problem));
@@ -152,48 +141,6 @@ export function image(session) {
     }
   }
 
-  /** An image file of the visitor's, as the model sees it. */
-  async function take(chosen) {
-    try {
-      own = { ...(await api.square(store.state.run, chosen)), label: "", name: `${chosen.name} ${Date.now()}` };
-      problem = "";
-      store.set({ sample: -1, hidden: [], about: "" });
-      update();
-    } catch (error) {
-      problem = error.message;
-      draw();
-    }
-    file.value = "";
-  }
-
-  function drawStrip() {
-    if (!samples || strip.dataset.of === of) {
-      for (const [at, each] of [...strip.children].entries()) {
-        each.setAttribute("aria-pressed", String(!own && at === Math.max(0, store.state.sample)));
-      }
-      return;
-    }
-    strip.dataset.of = of;
-    replace(
-      strip,
-      samples.samples.map((each, at) =>
-        h(
-          "button",
-          {
-            type: "button",
-            class: "sample",
-            title: each.name,
-            "aria-label": `Image ${at + 1}: ${each.label}`,
-            "aria-pressed": String(!own && at === Math.max(0, store.state.sample)),
-            on: { click: () => store.set({ sample: at, hidden: [], about: "" }) },
-          },
-          canvasOf(each.pixels, samples),
-          h("span", {}, each.label),
-        ),
-      ),
-    );
-  }
-
   function mapName() {
     const names = [PLAIN, ...Object.keys(found?.maps ?? {}), HIDING, HEADS, POSITIONS];
     if (names.includes(store.state.map)) return store.state.map;
@@ -205,7 +152,7 @@ export function image(session) {
     const name = mapName();
     if (name === PLAIN) return null;
     if (name === HIDING) return found.hidden;
-    if (name === POSITIONS) return alike && folded(alike[focus], found.grid[1]);
+    if (name === POSITIONS) return alike && folded(alike[picture.focus], found.grid[1]);
     if (name !== HEADS) return found.maps[name];
     if (!found.heads.length) return null;
     const [layer, number] = chosenHead();
@@ -236,13 +183,24 @@ export function image(session) {
     drawLabels();
     drawHeads();
     replace(explained, EXPLAINED[mapName()], agreementOf(mapName()));
+    all.hidden = mapName() !== POSITIONS || !alike?.length;
     if (mapName() === POSITIONS && !alike) askPositions();
+    if (!all.hidden && !all.firstChild) drawPositions();
   }
 
   async function askPositions() {
     const { run, step } = store.state;
     alike = (await api.ask("image_positions", { run, step })).alike ?? [];
     draw();
+  }
+
+  /** All patches at once: a small map in the place of each. */
+  function drawPositions() {
+    const picture = mosaicOf(alike, found.grid);
+    picture.removeAttribute("aria-hidden");
+    picture.setAttribute("role", "img");
+    picture.setAttribute("aria-label", "For each patch, how alike its position is to that of every other");
+    replace(all, h("p", { class: "muted small" }, "All patches, each with its own map:"), picture);
   }
 
   function agreementOf(name) {
@@ -286,96 +244,24 @@ export function image(session) {
   }
 
   function drawPatches() {
-    const [down, across] = found.grid;
-    const shown = values();
-    const tints = tinted();
-    const most = largest(tints);
-    const patches = Array.from({ length: down * across }, (_, at) => {
-      const [row, col] = [Math.floor(at / across), at % across];
-      const off = store.state.hidden.includes(at);
-      const value = shown?.length ? shown[row][col] : null;
-      return h("button", {
-        type: "button",
-        class: `patch ${off ? "hidden-patch" : ""}`,
-        tabindex: at === Math.min(focus, down * across - 1) ? "0" : "-1",
-        "aria-pressed": String(off),
-        "aria-label": `Patch in row ${row + 1}, column ${col + 1}${off ? ", hidden" : ""}`,
-        "data-value": value,
-        style: value === null || off ? {} : { background: colourOf(tints[row][col], most) },
-        on: {
-          click: () => toggle(at),
-          pointerenter: () => explain(at),
-          focus: () => {
-            focus = at;
-            explain(at);
-          },
-        },
-      });
+    picture.show({
+      image: shownImage(),
+      grid: found.grid,
+      hidden: store.state.hidden,
+      values: values(),
+      tints: tinted(),
     });
-    const inside = picture.contains(document.activeElement);
-    const chosen = shownImage();
-    const base = canvasOf(chosen.pixels, sizes());
-    base.setAttribute("role", "img");
-    base.setAttribute("aria-label", chosen.label || "The image as the model sees it");
-    base.removeAttribute("aria-hidden");
-    picture.classList.toggle("pale", Boolean(shown));
-    replace(
-      picture,
-      base,
-      h(
-        "div",
-        {
-          class: "patch-grid",
-          role: "group",
-          "aria-label": "Patches: arrow keys move, Space hides or shows",
-          style: { "--across": across, "--down": down },
-          on: { keydown: move, pointerleave: () => explain(-1) },
-        },
-        patches,
-      ),
-    );
-    if (inside) patches[focus]?.focus({ preventScroll: true });
-    else explain(-1);
-  }
-
-  function toggle(at) {
-    focus = at;
-    const { hidden } = store.state;
-    store.set({ hidden: hidden.includes(at) ? hidden.filter((each) => each !== at) : [...hidden, at].sort((a, b) => a - b) });
-  }
-
-  function move(event) {
-    const [down, across] = found.grid;
-    const [row, col] = [Math.floor(focus / across), focus % across];
-    const steps = {
-      ArrowLeft: [row, col - 1],
-      ArrowRight: [row, col + 1],
-      ArrowUp: [row - 1, col],
-      ArrowDown: [row + 1, col],
-      Home: [row, 0],
-      End: [row, across - 1],
-    };
-    if (event.key === "Escape") store.set({ hidden: [] });
-    if (!(event.key in steps)) return;
-    event.preventDefault();
-    const [toRow, toCol] = steps[event.key];
-    if (toRow < 0 || toCol < 0 || toRow >= down || toCol >= across) return;
-    const buttons = picture.querySelectorAll(".patch");
-    buttons[focus].tabIndex = -1;
-    focus = toRow * across + toCol;
-    buttons[focus].tabIndex = 0;
-    buttons[focus].focus();
-    if (mapName() === POSITIONS) drawPatches();
   }
 
   function explain(at) {
+    if (!found) return;
     const { hidden } = store.state;
     if (at < 0) {
       const count = hidden.length;
       replace(
         note,
         count
-          ? `${count} ${count === 1 ? "patch is" : "patches are"} hidden: ${found.label} ${change(found.label)}.`
+          ? `${count} ${count === 1 ? "patch is" : "patches are"} hidden: ${found.label} ${beforeAndNow(found.label)}.`
           : "Click a patch to hide it, or move with the arrow keys and press Space.",
       );
       return;
@@ -388,13 +274,13 @@ export function image(session) {
     const state = hidden.includes(at) ? "hidden" : `hiding it changes ${found.label} by ${signed(effect, 1)} points`;
     replace(
       note,
-      `Row ${row + 1}, column ${col + 1}: ${state}.`,
+      `${placeName(at, found.grid)}: ${state}.`,
       value !== null && mapName() !== HIDING && ` ${mapName()} ${value.toPrecision(3)}.`,
     );
   }
 
   /** A label's probability, before and now, in words. */
-  function change(label) {
+  function beforeAndNow(label) {
     return `${percent(Math.log(usual.labels[label]))} → ${percent(Math.log(found.labels[label]))}`;
   }
 
@@ -427,7 +313,7 @@ export function image(session) {
               h("span", { class: "piece", dir: "auto" }, name),
               h("span", { class: "bar" }, h("span", { style: { width: `${100 * now}%` } })),
               h("span", { class: "share" }, percent(Math.log(now))),
-              changed && points(100 * (now - before)),
+              changed && change(100 * (now - before)),
             ),
           );
         }),
@@ -440,49 +326,13 @@ export function image(session) {
   function drawHeads() {
     grid.hidden = !found.heads.length || mapName() !== HEADS;
     if (grid.hidden) return;
-    const [at, number] = chosenHead();
-    const most = Math.max(...found.heads.map((layer) => layer.length));
-    grid.style.setProperty("--columns", most);
-    redraw(
-      grid,
-      null,
-      found.heads.map((layer, row) => [
-        h("div", { class: "layer-name muted" }, `Layer ${row + 1}`),
-        Array.from({ length: most }, (_, each) => each < layer.length ? headCell(layer[each], row, each, row === at && each === number) : h("div")),
-      ]),
-    );
-  }
-
-  function headCell(map, layer, number, isChosen) {
-    const name = `encoder.${layer}.${number}`;
     const { off } = store.state;
-    const isOff = off.includes(name);
-    return h(
-      "div",
-      { class: `head ${isOff ? "off" : ""} ${isChosen ? "chosen" : ""}` },
-      h(
-        "button",
-        {
-          type: "button",
-          class: "thumb",
-          "aria-pressed": String(isChosen),
-          "aria-label": `Show head ${number + 1} of layer ${layer + 1}`,
-          on: { click: () => store.set({ layer, head: number }) },
-        },
-        pixelsOf(map),
-      ),
-      h(
-        "label",
-        { class: "head-name" },
-        h("input", {
-          type: "checkbox",
-          checked: !isOff,
-          "aria-label": `Head ${number + 1} of layer ${layer + 1} on`,
-          on: { change: () => store.set({ off: isOff ? off.filter((each) => each !== name) : [...off, name] }) },
-        }),
-        ` ${number + 1}`,
-      ),
-    );
+    drawHeadGrid(grid, found.heads, {
+      chosen: chosenHead(),
+      off,
+      choose: (layer, number) => store.set({ layer, head: number }),
+      toggle: (name) => store.set({ off: off.includes(name) ? off.filter((each) => each !== name) : [...off, name] }),
+    });
   }
 
   function rows() {
@@ -499,30 +349,9 @@ export function image(session) {
   return view;
 }
 
-/** A change of a probability in percentage points. */
-function points(value) {
-  const shown = signed(value, 1);
-  const way = { "+": "up", "−": "down" }[shown[0]] ?? "";
-  return h("span", { class: `points ${way}` }, shown);
-}
-
-function signed(value, digits) {
-  const size = Math.abs(value).toFixed(digits);
-  if (Number(size) === 0) return size;
-  return `${value < 0 ? "−" : "+"}${size}`;
-}
-
-function meanOf(heads) {
-  return heads[0].map((row, r) => row.map((_, c) => heads.reduce((sum, each) => sum + each[r][c], 0) / heads.length));
-}
-
 function folded(list, across) {
   if (!list) return null;
   return Array.from({ length: list.length / across }, (_, row) => list.slice(row * across, (row + 1) * across));
-}
-
-function largest(map) {
-  return (map ?? []).flat().reduce((most, value) => Math.max(most, Math.abs(value)), 1e-12);
 }
 
 /** Where a map's colours begin. A rollout is nowhere near 0, so only what is above its lowest place

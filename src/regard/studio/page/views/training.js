@@ -4,16 +4,21 @@ import * as api from "../api.js";
 import { Chart } from "../chart.js";
 import { RUN_COLOURS, isDark } from "../colour.js";
 import { button, h, replace, slider, toggle } from "../dom.js";
-import { heading, stacked } from "../frame.js";
+import { heading, inks, stacked } from "../frame.js";
 
 const EVERY_MS = 2000;
+// Measured at validation only.
+const JUDGED = ["perplexity", "bleu", "mase", "wql", "coverage_80"];
 const CHARTS = [
   ["loss", "Loss", (event) => event.loss],
   ["perplexity", "Perplexity (validation)", (event) => event.perplexity],
   ["bleu", "BLEU (validation)", (event) => event.bleu],
+  ["mase", "MASE (validation)", (event) => event.mase, (event) => event.naive_mase],
+  ["wql", "WQL (validation)", (event) => event.wql, (event) => event.naive_wql],
+  ["coverage_80", "Values within 80 % intervals (validation), %", (event) => event.coverage_80],
   ["learning_rate", "Learning rate", (event) => event.learning_rate],
   ["grad_norm", "Gradient norm", (event) => event.grad_norm],
-  ["speed", "Tokens per second", (event) => (event.seconds > 0 ? event.tokens / event.seconds : null)],
+  ["speed", "Tokens or examples per second", (event) => (event.seconds > 0 ? event.tokens / event.seconds : null)],
 ];
 
 export function training(session) {
@@ -29,7 +34,7 @@ export function training(session) {
     charts.map((chart) => chart.element),
   );
   const marks = h("div", { class: "checkpoints" });
-  const samples = h("div", { class: "samples" });
+  const samples = h("div", { class: "sample-outputs" });
 
   const view = {
     name: "training",
@@ -123,9 +128,9 @@ export function training(session) {
         validations.at(-1)?.step ?? 0,
       ]),
     );
-    CHARTS.forEach(([name, , value], at) => {
-      const points = (events) =>
-        events.map((event) => [event.step, value(event)]).filter(([, each]) => Number.isFinite(each));
+    CHARTS.forEach(([name, , value, naive], at) => {
+      const points = (events, of = value) =>
+        events.map((event) => [event.step, of(event)]).filter(([, each]) => Number.isFinite(each));
       const series = found.flatMap(([each, known, number]) => {
         const title = found.length > 1 ? each.name : "";
         const colour = colours[number % 2];
@@ -137,8 +142,12 @@ export function training(session) {
           dots: true,
         };
         if (name === "loss") return [plain, judged];
-        return name === "perplexity" || name === "bleu"
-          ? [{ ...judged, name: title || "validation" }]
+        const beside = naive && {
+          ...{ name: `${title} seasonal naive`.trim(), colour: inks().muted },
+          points: points(known.validations, naive),
+        };
+        return JUDGED.includes(name)
+          ? [{ ...judged, name: title || "validation" }, ...(beside ? [beside] : [])]
           : [{ ...plain, smooth: name === "learning_rate" ? 0 : smooth }];
       });
       const filled = series.filter((each) => each.points.length);
@@ -146,7 +155,7 @@ export function training(session) {
       charts[at].show({
         series: filled,
         last,
-        log: log && name !== "bleu",
+        log: log && name !== "bleu" && name !== "coverage_80",
         marks: session.runs[run]?.checkpoints ?? [],
       });
     });
@@ -249,11 +258,13 @@ export function training(session) {
           h(
             "td",
             { dir: "auto" },
-            button(
-              each.source,
-              () => store.set({ view: "translate", text: each.source, prefix: [], typed: "", adopted: [] }),
-              { class: "plain", title: "Translate this sentence" },
-            ),
+            session.run.views.includes("translate")
+              ? button(
+                  each.source,
+                  () => store.set({ view: "translate", text: each.source, prefix: [], typed: "", adopted: [] }),
+                  { class: "plain", title: "Translate this sentence" },
+                )
+              : each.source,
           ),
           h("td", { dir: "auto", "data-name": "output" }, each.output),
           h("td", { dir: "auto", "data-name": "reference" }, each.reference),
@@ -270,6 +281,9 @@ export function training(session) {
       "loss",
       "perplexity",
       "bleu",
+      "mase",
+      "wql",
+      "coverage_80",
       "learning_rate",
       "grad_norm",
       "tokens_per_second",
@@ -280,7 +294,7 @@ export function training(session) {
         run.name,
         event.event,
         event.step,
-        ...["loss", "perplexity", "bleu", "learning_rate", "grad_norm"].map((name) => value(event[name])),
+        ...head.slice(3, -1).map((name) => value(event[name])),
         value(event.tokens / event.seconds),
       ]),
     );

@@ -1,8 +1,9 @@
 // Translate: each token with its probability and its alternatives; other outputs.
 
+import { alternativesOf, outputList } from "../choices.js";
 import { button, h, replace } from "../dom.js";
 import { heading, inks } from "../frame.js";
-import { END, fixed, percent, plain, readable } from "../pieces.js";
+import { END, percent, readable } from "../pieces.js";
 import { rect, text } from "../scene.js";
 import { total } from "../session.js";
 
@@ -103,50 +104,13 @@ export function translate(session) {
       return;
     }
     const before = trace.output.ids.slice(0, chosen);
-    const go = (id) => store.set({ prefix: [...before, id], typed: "", adopted: [] });
     replace(
       details,
-      h(
-        "div",
-        { class: "alternatives-head" },
-        h(
-          "h3",
-          {},
-          before.length
-            ? `After “… ${plain(trace.output.pieces.slice(Math.max(0, chosen - 4), chosen))}”`
-            : "At the beginning",
-        ),
-        h("span", { class: "muted" }, `Entropy ${step.entropy.toFixed(2)} bits: ${unsure(step.entropy)}`),
+      alternativesOf(
+        { step, before: trace.output.pieces.slice(0, chosen), end: trace.end },
+        (token) => store.set({ prefix: [...before, token], typed: "", adopted: [] }),
+        (typed) => store.set({ prefix: before, typed, adopted: [] }),
       ),
-      h(
-        "ol",
-        { class: "candidates" },
-        step.choices.map((each) => {
-          const end = each.token === trace.end;
-          const taken = each.token === step.token;
-          return h(
-            "li",
-            { class: taken ? "taken" : "" },
-            h(
-              "button",
-              {
-                type: "button",
-                disabled: end || taken,
-                title: taken
-                  ? "The token that was taken"
-                  : end
-                    ? "The output would end here"
-                    : "Continue with this token",
-                on: { click: () => go(each.token) },
-              },
-              h("span", { class: "piece", dir: "auto" }, end ? END : readable(each.piece)),
-              h("span", { class: "bar" }, h("span", { style: { width: `${100 * each.probability}%` } })),
-              h("span", { class: "share" }, percent(Math.log(each.probability))),
-            ),
-          );
-        }),
-      ),
-      ownWord(before),
       button(
         "Where it looked",
         () => store.set({ view: "alignment", kind: "cross", words: false, row: chosen, col: 0 }),
@@ -155,31 +119,7 @@ export function translate(session) {
     );
   }
 
-  /** A field for the user's own word at this place. */
-  function ownWord(before) {
-    const box = h("input", {
-      type: "text",
-      "aria-label": "Your own word at this place",
-      placeholder: "or type your own …",
-    });
-    return h(
-      "form",
-      {
-        class: "own",
-        on: {
-          submit: (event) => {
-            event.preventDefault();
-            if (box.value.trim()) store.set({ prefix: before, typed: box.value.trim(), adopted: [] });
-          },
-        },
-      },
-      box,
-      h("button", { type: "submit" }, "Continue from here"),
-    );
-  }
-
   function drawOthers({ translation, trace }) {
-    const now = String(trace.output.ids);
     replace(
       others,
       h("h3", {}, "What the beam found"),
@@ -188,21 +128,11 @@ export function translate(session) {
         { class: "muted small" },
         "Score: the sum of log-probabilities divided by length to the power of the length penalty.",
       ),
-      h(
-        "ol",
-        { class: "outputs" },
-        translation.outputs.map((each) =>
-          h(
-            "li",
-            { class: String(each.ids) === now ? "taken" : "" },
-            h("span", { class: "score" }, fixed(each.score)),
-            button(each.text || "(nothing)", () => store.set({ adopted: each.ids }), {
-              class: "plain",
-              dir: "auto",
-              title: "Show this output in every view",
-            }),
-          ),
-        ),
+      outputList(
+        translation.outputs,
+        trace.output.ids,
+        (adopted) => store.set({ adopted }),
+        "Show this output in every view",
       ),
       h(
         "p",
@@ -213,12 +143,6 @@ export function translate(session) {
   }
 
   return view;
-}
-
-function unsure(bits) {
-  if (bits < 0.1) return "it is sure.";
-  if (bits < 1) return "it prefers one.";
-  return `as unsure as among ${Math.round(2 ** bits)} equally likely tokens.`;
 }
 
 function scene({ result }) {

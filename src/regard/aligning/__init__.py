@@ -1,0 +1,1 @@
+"""Finds which sentences of two documents translate each other."""

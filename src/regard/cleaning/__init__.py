@@ -1,0 +1,1 @@
+"""Finds pairs that are better not learned from, each with a reason."""

@@ -1,0 +1,18 @@
+"""Paths that the server and the models name alike. This file loads nothing."""
+
+# What Apertium's clients get, where LibreTranslate's clients POST.
+APERTIUM = "GET /translate"
+# OPUS-CAT's endpoints and their methods. Its clients write the root in both ways.
+OPUSCAT, OPUSCAT_TOO = "/MTRestService", "/MtRestService"
+OPUSCAT_METHODS = {
+    "TranslateJson": "GET",
+    "TranslatePost": "POST",
+    "Translate": "GET",
+    "TranslateStream": "GET",
+    "ListSupportedLanguagePairs": "GET",
+    "GetLanguagePairModelTags": "GET",
+    "CheckModelStatus": "GET",
+    "PreOrderBatch": "POST",
+}
+# Its texts are not read: they are translated when they are asked for.
+ANNOUNCED = "PreOrderBatch"

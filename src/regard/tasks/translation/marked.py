@@ -1,0 +1,209 @@
+"""Translates texts with marks: tags and placeholders come through unchanged.
+
+Marks that stand for words are shown to the model as they are written. Where its output does not
+have exactly these, the text is translated once more without them. All other marks are left out, and
+put back where the words stand that they belong to, by the model's own attention.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from regard.text.marks import Mark, MarkedText
+from regard.text.projection import MOST_MARKS, Source, project
+from regard.text.protect import protect
+from regard.text.units import linked, over_units, units
+
+# How the marks of a translation found their places: the model wrote them, or there were none;
+# attention says which words they belong to; or by their place in the source alone.
+Placing = Literal["kept", "aligned", "guessed"]
+# Longer marks are never shown to the model.
+LONGEST_SHOWN = 60
+
+Attention = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class MarkedTranslation:
+    """A translation with the marks of its source."""
+
+    text: MarkedText
+    placing: Placing
+
+    def __str__(self) -> str:
+        return str(self.text)
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a model made of a text, with its attention over pieces if that was asked for."""
+
+    text: str
+    attention: Attention | None = None
+    source_pieces: Sequence[tuple[int, int]] = ()
+    pieces: Sequence[tuple[int, int]] = ()
+
+
+class Written(NamedTuple):
+    """A part of a text and its translation, with attention [pieces, source pieces] or without."""
+
+    source_places: Sequence[tuple[int, int]]
+    text: str
+    places: Sequence[tuple[int, int]]
+    attention: Attention | None
+
+
+def joined(parts: Sequence[Written]) -> Output:
+    """The output of a text that was translated in parts. Attention never leaves its part."""
+    text = ""
+    rows: list[tuple[int, int]] = []
+    columns: list[tuple[int, int]] = []
+    blocks: list[Attention] = []
+    for part in parts:
+        if part.text:
+            text += " " if text else ""
+            rows += [(start + len(text), end + len(text)) for start, end in part.places]
+            text += part.text
+        columns += part.source_places
+        if part.attention is not None:
+            blocks.append(part.attention[: len(part.places) if part.text else 0])
+    if len(blocks) < len(parts) or not parts:
+        return Output(text)
+    attention = np.zeros((len(rows), len(columns)), np.float32)
+    row = column = 0
+    for block in blocks:
+        height, width = block.shape
+        attention[row : row + height, column : column + width] = block
+        row, column = row + height, column + width
+    return Output(text, attention, columns, rows)
+
+
+# Translates texts; the flags say for which the attention is wanted.
+Translate = Callable[[Sequence[str], Sequence[bool]], Sequence[Output]]
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A text as it is shown to the model, and which of its marks are."""
+
+    marked: MarkedText
+    shown: tuple[str, ...]  # what each mark is shown as, "" for not at all
+
+    @classmethod
+    def of(cls, marked: MarkedText, *, with_words: bool) -> "Draft":
+        def shows(mark: Mark) -> bool:
+            return with_words and mark.word and len(mark.text) <= LONGEST_SHOWN
+
+        return cls(marked, tuple(mark.text if shows(mark) else "" for mark in marked.marks))
+
+    @property
+    def needs_places(self) -> bool:
+        return not all(self.shown)
+
+    @property
+    def text(self) -> str:
+        if not self.shown:
+            return self.marked.written
+        return self.marked.layout(lambda number, mark: self.shown[number]).text
+
+    def source(self) -> Source:
+        layout = self.marked.layout(lambda number, mark: self.shown[number])
+        numbers = [number for number, shown in enumerate(self.shown) if shown]
+        found = units(layout.text, {layout.spans[number]: number for number in numbers})
+        places = [sum(unit.end <= start for unit in found) for start, _ in layout.spans]
+        return Source(self.marked, found, places, frozenset(numbers))
+
+    def finished(self, output: Output, normalise: Callable[[str], str]) -> MarkedTranslation | None:
+        """The output with all marks; None if it does not have exactly those that were shown."""
+        written = [normalise(shown) for shown in self.shown]
+        spans, others = found_marks(output.text, written)
+        invented = strangers(output.text, spans, self.marked)
+        if any(self.shown) and (others or invented or len(spans) < sum(map(bool, written))):
+            return None
+        placed = {**spans, **dict.fromkeys(invented, -1)}
+        target = units(output.text, placed)
+        source = self.source()
+        weights = None
+        if output.attention is not None:
+            weights = over_units(
+                output.attention, output.pieces, target, output.source_pieces, source.units
+            )
+        links = linked(source.units, target, weights)
+        parts = project(source, output.text, target, links)
+        how: Placing = "kept"
+        if left_out := self.shown.count(""):
+            guessed = weights is None or not target or left_out > MOST_MARKS
+            how = "guessed" if guessed else "aligned"
+        return self.with_parts(parts, how)
+
+    def with_parts(self, parts: Sequence[str | Mark], how: Placing) -> MarkedTranslation:
+        """The parts between the white space that is around the source."""
+        written = self.marked.parts
+        first, last = (written[0], written[-1]) if written else ("", "")
+        lead = first[: len(first) - len(first.lstrip())] if isinstance(first, str) else ""
+        trail = last[len(last.rstrip()) :] if isinstance(last, str) and last.strip() else ""
+        return MarkedTranslation(self.marked.with_parts([lead, *parts, trail]), how)
+
+
+def found_marks(text: str, written: Sequence[str]) -> tuple[dict[tuple[int, int], int], bool]:
+    """Where marks stand in an output, by their numbers, and whether some are there too often."""
+    waiting: dict[str, list[int]] = {}
+    for number, each in enumerate(written):
+        if each:
+            waiting.setdefault(each, []).append(number)
+    if not waiting:
+        return {}, False
+    pattern = "|".join(re.escape(each) for each in sorted(waiting, key=len, reverse=True))
+    spans: dict[tuple[int, int], int] = {}
+    for match in re.finditer(pattern, text):
+        if not waiting[match[0]]:
+            return spans, True
+        spans[match.span()] = waiting[match[0]].pop(0)
+    return spans, False
+
+
+def strangers(
+    text: str, spans: dict[tuple[int, int], int], marked: MarkedText
+) -> list[tuple[int, int]]:
+    """Where an output has what looks like a mark, and is none of its source."""
+    syntaxes = [each for each in marked.syntaxes if each not in ("html", "xml")]
+    if marked.escaped:
+        syntaxes.append("address")
+    if not syntaxes:
+        return []
+    found, place = [], 0
+    for part in protect(text, *syntaxes).parts:
+        length = len(part.text if isinstance(part, Mark) else part)
+        span = place, place + length
+        inside = any(start < span[1] and span[0] < end for start, end in spans)
+        if isinstance(part, Mark) and not inside:
+            found.append(span)
+        place += length
+    return found
+
+
+def translated(
+    texts: Sequence[MarkedText], translate: Translate, normalise: Callable[[str], str]
+) -> list[MarkedTranslation]:
+    """The translation of each text, with exactly its marks. A text without a letter or digit
+    beside its marks stays as it is.
+    """
+    found = [MarkedTranslation(text, "kept") for text in texts]
+    rest = [row for row, text in enumerate(texts) if any(map(str.isalnum, text.written))]
+    for with_words in (True, False):
+        drafts = [Draft.of(texts[row], with_words=with_words) for row in rest]
+        if not drafts:
+            break
+        outputs = translate([each.text for each in drafts], [each.needs_places for each in drafts])
+        waiting, rest = rest, []
+        for row, draft, output in zip(waiting, drafts, outputs, strict=True):
+            done = draft.finished(output, normalise)
+            if done is None:
+                rest.append(row)
+            else:
+                found[row] = done
+    return found

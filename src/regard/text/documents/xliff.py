@@ -1,0 +1,190 @@
+"""XLIFF 1.2 and 2.x: a target is added to each unit that has none, with a state for review."""
+
+import re
+from collections.abc import Iterator
+
+from regard.errors import DataError
+from regard.text.documents.content import Edit
+from regard.text.documents.document import (
+    Code,
+    Document,
+    Piece,
+    Pieces,
+    Segments,
+    Translations,
+    Wish,
+    check_language,
+    has_words,
+    words_of,
+)
+from regard.text.documents.xml import Characters, Element, Xml, escaped, read_xml
+
+# Inline elements around text; what is inside the others is code of another program.
+PAIRED = frozenset({"g", "pc", "mrk"})
+# States in which a target is no translation yet.
+UNFINISHED = frozenset({"new", "needs-translation", "initial"})
+# How a unit says that it is to be reviewed: 1.2 in the target, 2.x in the segment.
+TO_REVIEW = {"1": "needs-review-translation", "2": "translated"}
+
+
+def read(name: str, data: bytes, wish: Wish) -> Document:
+    xml = read_xml(name, data)
+    root = xml.root
+    if root.name != "xliff":
+        raise DataError(f"{name}: is <{root.name}>, not <xliff>; name an XLIFF file")
+    version = root.attribute("version")[:1]
+    if version not in TO_REVIEW:
+        raise DataError(
+            f"{name}: is XLIFF {root.attribute('version') or 'without a version'}; 1.2, 2.0, 2.1 "
+            "and 2.2 can be translated"
+        )
+    for each in [root, *root.all("file")]:
+        given = each.attribute("source-language") or each.attribute("srcLang")
+        check_language(name, given, wish.source, "from")
+        given = each.attribute("target-language") or each.attribute("trgLang")
+        check_language(name, given, wish.target, "to")
+    segments = Segments()
+    places: list[tuple[Element, list[tuple[Element, int]]]] = []
+    for number, (unit, key) in enumerate(_units(root)):
+        source = unit.child("source")
+        if source is None:
+            continue
+        places.append((unit, _segments_of(xml, unit, key or str(number), segments)))
+
+    def write(translations: Translations) -> bytes:
+        edits: list[Edit] = []
+        for unit, parts in places:
+            if any(number in translations for _, number in parts):
+                edits += _edits(xml, unit, parts, translations, version)
+        if edits and version == "2" and not root.attribute("trgLang") and wish.target:
+            end = root.inside - 1
+            edits.append(Edit(end, end, f' trgLang="{wish.target}"'))
+        return xml.content.spliced(edits)
+
+    return Document(segments.found, write, is_bilingual=True)
+
+
+def _units(root: Element) -> Iterator[tuple[Element, str]]:
+    """What has a source and a target, and is to be translated: trans-unit in 1.2, segment in 2.x,
+    with what names it.
+    """
+    waiting = [(root, "", True)]
+    while waiting:
+        found, key, wanted = waiting.pop()
+        wanted = {"no": False, "yes": True}.get(found.attribute("translate"), wanted)
+        if found.name in ("file", "group", "unit", "trans-unit", "segment"):
+            name = found.attribute("original") or found.attribute("id")
+            key = f"{key}/{name}" if name else key
+        if found.name in ("trans-unit", "segment"):
+            if wanted:
+                yield found, key
+        else:
+            waiting += [(each, key, wanted) for each in reversed(found.elements)]
+
+
+def _segments_of(
+    xml: Xml, unit: Element, key: str, segments: Segments
+) -> list[tuple[Element, int]]:
+    """The parts of a unit, each with its segment: all of its source, or the sentences into which
+    another program has cut it.
+    """
+    source, cut = unit.child("source"), unit.child("seg-source")
+    sentences = [
+        each for each in (cut.all("mrk") if cut else ()) if each.attribute("mtype") == "seg"
+    ]
+    target = unit.child("target")
+    state = (target.attribute("state") if target else "") or unit.attribute("state")
+    done = unit.attribute("approved") == "yes" or (
+        target is not None and bool(target.text.strip()) and state not in UNFINISHED
+    )
+    found = []
+    for number, part in enumerate(sentences or [source]):
+        assert part is not None
+        pieces = inline(xml, part, PAIRED)
+        if has_words(words_of(pieces)):
+            line = xml.content.line(part.start)
+            found.append((part, segments.add(pieces, line, f"{key}\5{number}", done)))
+    return found
+
+
+def inline(xml: Xml, element: Element, paired: frozenset[str]) -> Pieces:
+    """What is inside an element: its text, and its elements as codes."""
+    pieces: list[Piece] = []
+    count = 0
+
+    def visit(inner: Element) -> None:
+        nonlocal count
+        for each in inner.children:
+            if isinstance(each, Characters):
+                pieces.append(each.text)
+                continue
+            count += 1
+            number, text = count, xml.content.text
+            if (
+                isinstance(each, Element)
+                and each.name in paired
+                and each.inside < each.outside
+                and each.attribute("translate") != "no"
+                and each.attribute("mtype") != "protected"
+            ):
+                pieces.append(Code("open", text[each.start : each.inside], number))
+                visit(each)
+                pieces.append(Code("close", text[each.outside : each.end], number))
+            else:
+                pieces.append(Code("alone", text[each.start : each.end], number))
+
+    visit(element)
+    return tuple(pieces)
+
+
+def as_xml(pieces: Pieces) -> str:
+    return "".join(escaped(each) if isinstance(each, str) else each.raw for each in pieces)
+
+
+def _edits(
+    xml: Xml,
+    unit: Element,
+    parts: list[tuple[Element, int]],
+    translations: Translations,
+    version: str,
+) -> Iterator[Edit]:
+    text = xml.content.text
+    source, target = unit.child("source"), unit.child("target")
+    assert source is not None
+    whole = unit.child("seg-source") or source
+    filled, done = [], whole.inside
+    if parts[0][0] is whole:
+        filled.append(as_xml(translations[parts[0][1]]))
+    else:
+        for part, number in parts:
+            new = as_xml(translations[number]) if number in translations else ""
+            filled += [text[done : part.inside], new or text[part.inside : part.outside]]
+            done = part.outside
+        filled.append(text[done : whole.outside])
+    inner = "".join(filled)
+    tag = text[source.start : source.inside]
+    prefix = tag[1 : tag.index("source")]
+    state = TO_REVIEW[version]
+    if version == "2":
+        opening = text[unit.start : unit.inside]
+        yield Edit(unit.start, unit.inside, _with_state(opening, state))
+    if target is None:
+        before = text[: source.start]
+        space = before[len(before.rstrip()) :]
+        mark = f' state="{state}"' if version == "1" else ""
+        new = f"{space}<{prefix}target{mark}>{inner}</{prefix}target>"
+        yield Edit(whole.end, whole.end, new)
+        return
+    opening = text[target.start : target.inside]
+    if target.inside == target.end:  # <target/>
+        opening = opening[:-2].rstrip() + ">"
+    if version == "1":
+        opening = _with_state(opening, state)
+    yield Edit(target.start, target.end, f"{opening}{inner}</{prefix}target>")
+
+
+def _with_state(opening: str, state: str) -> str:
+    """A tag with this state, instead of another or none."""
+    new = f' state="{state}"'
+    changed, count = re.subn(r"""\sstate\s*=\s*("[^"]*"|'[^']*')""", new, opening)
+    return changed if count else f"{opening[:-1]}{new}>"
