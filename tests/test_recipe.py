@@ -220,7 +220,7 @@ def test_a_typed_setting_that_does_nothing_is_refused(tmp_path: Path) -> None:
         ),
         (
             {"train": {"optimizer": "adm"}},
-            "train.optimizer = 'adm': give 'adam', 'adamw' or 'rowwise'; did y",
+            "train.optimizer = 'adm': give 'adam', 'adamw', 'muon' or 'rowwise",
         ),
         ({"model": {"kind": ["rnn"]}}, "model.kind = ['rnn']: give 'transformer' or"),
         (

@@ -65,9 +65,9 @@ class TrainSection(Section):
         default="", description="A finished run to start from: its weights, as far as they fit."
     )
     accumulate: int = Field(default=1, ge=1, description="Batches that make one update.")
-    optimizer: Literal["adam", "adamw", "rowwise"] = Field(
+    optimizer: Literal["adam", "adamw", "muon", "rowwise"] = Field(
         default="adam",
-        description="What turns gradients into updates; rowwise: with one moment for each row.",
+        description="How gradients become updates; rowwise has one moment for each row.",
     )
     learning_rate: float = Field(default=7e-4, gt=0, description="The highest learning rate.")
     schedule: Literal["inverse_sqrt", "cosine", "linear", "constant"] = Field(
@@ -132,11 +132,12 @@ class TrainSection(Section):
     tensorboard: bool = Field(default=False, description="Whether to write TensorBoard's files.")
 
     @model_validator(mode="after")
-    def averages_what_it_keeps(self) -> Self:
-        if self.average > self.keep:
-            raise ValueError(
-                f"average = {self.average} needs keep to be as large, it is {self.keep}"
-            )
+    def fits_together(self) -> Self:
+        average, keep = self.average, self.keep
+        if average > keep:
+            raise ValueError(f"average = {average} needs keep to be as large, it is {keep}")
+        if self.optimizer == "muon" and self.parallel == "fsdp":
+            raise ValueError("optimizer = 'muon' needs whole matrices: take parallel = 'ddp'")
         return self
 
     def resolved(self) -> Self:

@@ -38,6 +38,7 @@ ENCODERS = [
     CNN,
     CnnConfig(widths=(6,), residual_blocks=2),
     VitConfig(**STACK),
+    VitConfig(**STACK, stem_blocks=1),
     VitConfig(**STACK, stem="patch", pooling="token", positions="rotary"),
     VitConfig(**STACK, stem="patch", pooling="token"),
     VitConfig(**STACK, pooling="token", dropout=0.1, activation="swiglu"),

@@ -23,6 +23,7 @@ from regard.models.images import (
 SMALL: dict[str, Any] = {"num_layers": 2, "d_model": 16, "d_ff": 24, "num_heads": 2}
 CONFIGS = [
     VitConfig(**SMALL),
+    VitConfig(**SMALL, stem_blocks=2),
     VitConfig(**SMALL, stem="patch", pooling="token", positions="rotary"),
     VitConfig(**SMALL, stem="patch", patch_size=6, positions="sinusoidal", pooling="token"),
     CnnConfig(widths=(8, 12)),
@@ -143,6 +144,8 @@ def test_sizes_that_do_not_fit_are_refused() -> None:
         build_encoder(CnnConfig(widths=(4, 4, 4, 4)), SHAPES[0])
     with pytest.raises(ValidationError, match=r"2, 4, 8 …, it is 6"):
         VitConfig(patch_size=6)
+    with pytest.raises(ValidationError, match="stem_blocks has to be 0, it is 1"):
+        VitConfig(stem="patch", stem_blocks=1)
     with pytest.raises(ValidationError, match="not a multiple"):
         VitConfig(d_model=64, num_heads=3)
     with pytest.raises(ValidationError, match="heads of a width that 4 divides, it is 6"):

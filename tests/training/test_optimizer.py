@@ -7,13 +7,16 @@ import torch
 from torch import Tensor, nn
 from torch.testing import assert_close
 
+from regard.errors import RecipeError
 from regard.models.transformer import Transformer, TransformerConfig
-from regard.recipe import TrainSection
+from regard.recipe import Recipe, TrainSection
 from regard.training.optimizer import (
     MovingAverage,
     build_optimizer,
+    hidden_matrices,
     load_optimizer,
     optimizer_tensors,
+    orthogonal,
 )
 
 
@@ -179,3 +182,86 @@ def test_a_row_without_a_gradient_stays_where_it_is() -> None:
     optimizer.step()
     changed = (moved.weight.detach() != before).any(1)
     assert changed.tolist() == [False, False, True, False]
+
+
+def test_orthogonal_keeps_the_directions_and_evens_out_the_sizes() -> None:
+    generator = torch.Generator().manual_seed(1)
+    for shape in ((3, 8, 8), (2, 5, 12), (2, 12, 5)):
+        matrices = torch.randn(shape, generator=generator, dtype=torch.double)
+        left, sizes, right = torch.linalg.svd(matrices, full_matrices=False)
+        made = orthogonal(matrices)
+        # The same singular vectors: seen through them, what is made is diagonal.
+        seen = left.mT @ made @ right.mT
+        evened = seen.diagonal(dim1=-2, dim2=-1)
+        assert_close(seen, torch.diag_embed(evened))
+        large = sizes > 0.05 * sizes.amax(-1, keepdim=True)
+        assert large.any(-1).all()
+        assert ((evened > 0.6) & (evened < 1.3))[large].all()
+
+
+def test_muon_updates_hidden_matrices_by_their_orthogonal_momentum() -> None:
+    settings: dict[str, Any] = {"optimizer": "muon", "weight_decay": 0.2}
+    moved = model()
+    optimizer = build_optimizer(moved, TrainSection(**settings))
+    names = {id(p): name for name, p in moved.named_parameters()}
+    hidden = hidden_matrices(moved)
+    assert hidden
+    assert not any("embedding" in names[id(p)] for p in hidden)
+    expected = [parameter.detach().clone() for parameter in hidden]
+    momenta = [torch.zeros_like(weight) for weight in expected]
+    for step in range(1, 4):
+        rate = 0.01 * step
+        generator = torch.Generator().manual_seed(step)
+        gradients = {
+            id(p): torch.randn(p.shape, generator=generator, dtype=p.dtype)
+            for p in moved.parameters()
+        }
+        update(moved, optimizer, rate, seed=step)
+        for number, parameter in enumerate(hidden):
+            gradient, weight = gradients[id(parameter)], expected[number]
+            momenta[number] = 0.95 * momenta[number] + 0.05 * gradient
+            direction = orthogonal((0.05 * gradient + 0.95 * momenta[number])[None])[0]
+            weight *= 1 - rate * 0.2
+            weight -= rate * 0.2 * max(weight.shape) ** 0.5 * direction
+            assert_close(parameter.detach(), weight)
+
+
+def test_muon_leaves_vectors_and_embeddings_to_adamw() -> None:
+    ours, theirs = model(), model()
+    muon = build_optimizer(ours, TrainSection(optimizer="muon", weight_decay=0.1))
+    adamw = build_optimizer(theirs, TrainSection(optimizer="adamw", weight_decay=0.1))
+    for step in range(3):
+        update(ours, muon, 0.01, seed=step)
+        update(theirs, adamw, 0.01, seed=step)
+    hidden = {id(parameter) for parameter in hidden_matrices(ours)}
+    for mine, other in zip(ours.parameters(), theirs.parameters(), strict=True):
+        assert torch.equal(mine, other) == (id(mine) not in hidden)
+
+
+def test_muon_resumes_bit_for_bit_and_trains_every_parameter_once() -> None:
+    whole, train = model(), TrainSection(optimizer="muon", weight_decay=0.1)
+    optimizer = build_optimizer(whole, train)
+    parameters = [id(p) for group in optimizer.param_groups for p in group["params"]]
+    assert sorted(parameters) == sorted(map(id, whole.parameters()))
+    for step in range(3):
+        update(whole, optimizer, 0.01, seed=step)
+    weights = {name: value.clone() for name, value in whole.state_dict().items()}
+    saved = {name: value.clone() for name, value in optimizer_tensors(whole, optimizer).items()}
+    resumed = model(seed=9)
+    resumed.load_state_dict(weights)
+    fresh = build_optimizer(resumed, train)
+    load_optimizer(resumed, fresh, saved)
+    for step in range(3, 6):
+        update(whole, optimizer, 0.01, seed=step)
+        update(resumed, fresh, 0.01, seed=step)
+    for ours, theirs in zip(resumed.parameters(), whole.parameters(), strict=True):
+        assert torch.equal(ours, theirs)
+
+
+def test_muon_is_refused_where_no_process_has_whole_matrices() -> None:
+    with pytest.raises(RecipeError, match="whole matrices"):
+        Recipe(
+            task="translation",
+            data={"builtin": "phrasebook"},
+            train={"optimizer": "muon", "parallel": "fsdp"},
+        )

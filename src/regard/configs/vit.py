@@ -36,6 +36,12 @@ class VitConfig(OneStack):
         default="convolution",
         description="What makes vectors of pixels: one product a patch, or convolutions.",
     )
+    stem_blocks: int = Field(
+        default=0,
+        ge=0,
+        le=50,
+        description="Pairs of convolutions with a shortcut after each halving of stem convolution.",
+    )
     positions: Literal["learned", "sinusoidal", "rotary"] = Field(
         default="learned", description="How a patch's row and column are known."
     )
@@ -52,6 +58,11 @@ class VitConfig(OneStack):
             raise ValueError(
                 f"stem = 'convolution' halves the image again and again, so patch_size has to be "
                 f"2, 4, 8 …, it is {self.patch_size}"
+            )
+        if self.stem == "patch" and self.stem_blocks:
+            raise ValueError(
+                f"stem = 'patch' has no convolutions, so stem_blocks has to be 0, it is "
+                f"{self.stem_blocks}; or take stem = 'convolution'"
             )
         if self.positions == "sinusoidal" and self.d_model % 4:
             raise ValueError(
@@ -110,5 +121,8 @@ class VitConfig(OneStack):
         for before, after in pairwise(self.stem_widths(shape.channels)):
             places = height * width
             height, width = height // 2, width // 2
-            found.append(Layer(before, after, 9, places, places, pooled=height * width))
+            half = height * width
+            found.append(Layer(before, after, 9, places, places, pooled=half))
+            residual = Layer(after, after, 9, half, half, norm=True, keeps_input=True)
+            found += [residual] * (2 * self.stem_blocks)
         return found

@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from regard.layers.convolutions import ResidualBlock
 from regard.layers.images import as_grid
 
 
@@ -30,10 +31,11 @@ class PatchStem(nn.Module):
 
 class ConvolutionStem(nn.Module):
     """Convolutions that each halve the image (Hassani et al. 2021), until a position stands for a
-    patch. Neighbouring patches share pixels, and small models learn much faster than from patches.
+    patch. Neighbouring patches share pixels, and small models learn much faster than from patches;
+    faster still with residual blocks after each halving (Xiao et al. 2021).
     """
 
-    def __init__(self, widths: Sequence[int]) -> None:
+    def __init__(self, widths: Sequence[int], blocks: int = 0) -> None:
         super().__init__()
         self.convolutions: Sequence[nn.Conv2d] = nn.ModuleList(  # type: ignore[assignment]
             nn.Conv2d(before, after, 3, padding=1, bias=False) for before, after in pairwise(widths)
@@ -41,10 +43,13 @@ class ConvolutionStem(nn.Module):
         for convolution in self.convolutions:
             fan_in = convolution.in_channels * 9
             nn.init.normal_(convolution.weight, std=(2 / fan_in) ** 0.5)
+        self.blocks: Sequence[nn.Sequential] = nn.ModuleList(  # type: ignore[assignment]
+            nn.Sequential(*(ResidualBlock(width) for _ in range(blocks))) for width in widths[1:]
+        )
 
     def forward(self, x: Tensor) -> Tensor:
         """[B, C, H, W] → [B, H/p * W/p, d]"""
-        for convolution in self.convolutions:
+        for convolution, blocks in zip(self.convolutions, self.blocks, strict=True):
             x = F.relu(F.max_pool2d(convolution(x), 2))
-            x = x.contiguous(memory_format=torch.channels_last)
+            x = blocks(x.contiguous(memory_format=torch.channels_last))
         return as_grid(x)

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from regard.configs.cnn import CnnConfig
 from regard.configs.image import ImageShape
-from regard.layers.batch_norm import BatchNorm2d
+from regard.layers.convolutions import Convolution, ResidualBlock
 from regard.layers.images import Encoded, Standardise, as_grid
 
 # Directions in which images hardly vary are not stretched beyond what this allows.
@@ -99,27 +99,3 @@ class Stage(nn.Module):
         for block in self.residual:
             x = block(x)
         return x
-
-
-class ResidualBlock(nn.Module):
-    def __init__(self, width: int) -> None:
-        super().__init__()
-        self.first = Convolution(width, width)
-        self.second = Convolution(width, width)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return x + self.second(self.first(x))  # type: ignore[no-any-return]
-
-
-class Convolution(nn.Module):
-    """3 × 3 pixels, then batch normalisation and GELU."""
-
-    def __init__(self, before: int, after: int) -> None:
-        super().__init__()
-        self.convolution = nn.Conv2d(before, after, 3, padding=1, bias=False)
-        self.norm = BatchNorm2d(after)
-        nn.init.normal_(self.convolution.weight, std=(2 / (9 * before)) ** 0.5)
-
-    def forward(self, x: Tensor, pool: bool = False) -> Tensor:
-        x = self.convolution(x)
-        return F.gelu(self.norm(F.max_pool2d(x, 2) if pool else x))

@@ -37,7 +37,7 @@ class Vit(nn.Module):
         if config.stem == "patch":
             self.stem = PatchStem(shape.channels, p, config.d_model)
         else:
-            self.stem = ConvolutionStem(config.stem_widths(shape.channels))
+            self.stem = ConvolutionStem(config.stem_widths(shape.channels), config.stem_blocks)
         self.tokens = 1 if config.pooling == "token" else 0
         if self.tokens:
             self.class_token = nn.Parameter(torch.empty(config.d_model))

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from inspect import unwrap
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -9,6 +10,8 @@ from torch import Tensor, nn
 from regard.recipe import TrainSection
 from regard.training.parallel import distribute_like
 from regard.weights import buffers, weights
+
+MUON_MOMENTUM = 0.95
 
 
 class WithoutCompiler(torch.optim.Optimizer):
@@ -56,6 +59,62 @@ class Rowwise(WithoutCompiler):
                 parameter.addcmul_(gradient, steps)
 
 
+class Muon(AdamW):
+    """Momentum whose matrices are made orthogonal (Jordan 2024), so that an update moves all
+    directions of a hidden matrix alike, also those in which its gradients are small. Groups
+    without `momentum` are AdamW's: vectors, embeddings and the output.
+
+    An update is scaled to the size that AdamW's have (Liu et al. 2025), so both understand one
+    learning rate and one weight decay. PyTorch's own Muon computes in bfloat16, which is slow on
+    many CPUs and not safe on all.
+    """
+
+    @torch.no_grad()
+    def step(self) -> None:  # type: ignore[override]
+        for group in self.param_groups:
+            if not group["momentum"]:
+                continue
+            alike: dict[torch.Size, list[nn.Parameter]] = {}
+            for parameter in group["params"]:
+                if parameter.grad is not None:
+                    alike.setdefault(parameter.shape, []).append(parameter)
+            for parameters in alike.values():
+                self._update_alike(parameters, group)
+                for parameter in parameters:
+                    parameter.grad = None  # so that AdamW leaves it out
+        super().step()
+
+    def _update_alike(self, parameters: list[nn.Parameter], group: dict[str, Any]) -> None:
+        """Update matrices of one shape together."""
+        updates = []
+        for parameter in parameters:
+            state, gradient = self.state[parameter], parameter.grad
+            assert gradient is not None
+            if not state:
+                state["momentum"] = torch.zeros_like(gradient)
+            momentum = state["momentum"].lerp_(gradient, 1 - group["momentum"])
+            updates.append(gradient.lerp(momentum, group["momentum"]).flatten(1))
+        rate = group["lr"]
+        size = 0.2 * max(updates[0].shape) ** 0.5
+        for parameter, update in zip(parameters, orthogonal(torch.stack(updates)), strict=True):
+            parameter.mul_(1 - rate * group["weight_decay"])
+            parameter.add_(update.view_as(parameter), alpha=-rate * size)
+
+
+def orthogonal(matrices: Tensor) -> Tensor:
+    """Matrices [N, rows, columns] with all singular values near 1 and the same singular vectors, by
+    five steps of a Newton-Schulz iteration (Jordan 2024).
+    """
+    tall = matrices.size(-2) > matrices.size(-1)
+    x = matrices.mT if tall else matrices
+    x = x / (x.norm(dim=(-2, -1), keepdim=True) + 1e-7)
+    for _ in range(5):
+        gram = x @ x.mT
+        x = 3.4445 * x + (2.0315 * gram @ gram - 4.7750 * gram) @ x
+    made: Tensor = x.mT if tall else x
+    return made
+
+
 def build_optimizer(model: nn.Module, train: TrainSection) -> torch.optim.Optimizer:
     """Adam with the paper's constants (§5.3) by default, in its fused form.
 
@@ -63,15 +122,38 @@ def build_optimizer(model: nn.Module, train: TrainSection) -> torch.optim.Optimi
     """
     matrices = [p for p in model.parameters() if p.dim() > 1]
     vectors = [p for p in model.parameters() if p.dim() <= 1]
-    groups = [
+    groups: list[dict[str, Any]] = [
         {"params": matrices, "weight_decay": train.weight_decay},
         {"params": vectors, "weight_decay": 0.0},
     ]
+    if train.optimizer == "muon":
+        hidden = hidden_matrices(model)
+        others = [p for p in matrices if all(p is not each for each in hidden)]
+        groups = [
+            {"params": hidden, "weight_decay": train.weight_decay, "momentum": MUON_MOMENTUM},
+            {"params": others, "weight_decay": train.weight_decay, "momentum": 0.0},
+            {"params": vectors, "weight_decay": 0.0, "momentum": 0.0},
+        ]
     if train.optimizer == "rowwise":
         moments = {"lr": 0.0, "betas": train.adam_betas, "eps": train.adam_epsilon}
         return Rowwise(groups, moments)
-    kind = AdamW if train.optimizer == "adamw" else Adam
+    kinds: dict[str, type[Adam] | type[AdamW]] = {"adam": Adam, "adamw": AdamW, "muon": Muon}
+    kind = kinds[train.optimizer]
     return kind(groups, lr=0.0, betas=train.adam_betas, eps=train.adam_epsilon, fused=True)
+
+
+def hidden_matrices(model: nn.Module) -> list[nn.Parameter]:
+    """Those between the layers: all but embeddings, tables of positions, and the output."""
+    tables = {id(m.weight) for m in model.modules() if isinstance(m, nn.Embedding)}
+    return [
+        parameter
+        for name, parameter in model.named_parameters()
+        if parameter.dim() > 1
+        and parameter.requires_grad
+        and id(parameter) not in tables
+        and name != "output.weight"
+        and not name.endswith("positions")
+    ]
 
 
 def optimizer_tensors(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:

@@ -131,6 +131,12 @@ def test_runs_and_keys_are_reloaded_while_requests_run(
     long_before: list[Any] = []
     asking = threading.Thread(target=lambda: long_before.append(translated("the-first-key", LONG)))
     asking.start()
+    # Its characters are counted when its key has been checked.
+    counted = f"regard_characters_total {len('the cat sleeps' + LONG)}.0"
+    until(
+        lambda: counted in server.ask("metrics?api_key=the-first-key")[1] or long_before,
+        "a running request",
+    )
     shutil.rmtree(folder)
     newer.rename(folder)
     keys.write_text("the-second-key weblate\n")
