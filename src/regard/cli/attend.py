@@ -172,14 +172,13 @@ def attend(
 
 def show(name: str, matrix: "Matrix", words: str) -> None:
     """The map in the terminal, under the translation that it belongs to."""
-    from rich.console import Console
-
+    from regard.cli.terminal import Terminal
     from regard.inspect.figures import terminal_matrix
 
-    console = Console(emoji=False, highlight=False)
+    console = Terminal()
     if words:
-        console.print(words, markup=False, soft_wrap=True)
-    console.print(f"{name}\n", style="dim", markup=False)
+        console.print(words, soft_wrap=True)
+    console.print(f"{name}\n", style="dim")
     console.print(
         terminal_matrix(matrix.columns, matrix.rows, matrix.weights),
         no_wrap=True,

@@ -48,14 +48,13 @@ def check_image_flags(which: "MapFlags", files: "FileFlags", translation: str | 
 
 def show(found: "Looked", layer: int | None, head: int | None) -> None:
     """What the model says, and small maps in the terminal."""
-    from rich.console import Console
-
+    from regard.cli.terminal import Terminal
     from regard.inspect.images.drawing import plain_maps, terminal_maps
 
-    console = Console(highlight=False)
+    console = Terminal()
 
     def say(text: Any, **style: Any) -> None:
-        console.print(text, markup=False, no_wrap=True, overflow="ignore", crop=False, **style)
+        console.print(text, no_wrap=True, overflow="ignore", crop=False, **style)
 
     say(found.answer())
     panels = found.panels(layer, head)

@@ -164,9 +164,9 @@ def time_of(recipe: "Recipe") -> Iterator["Fact"]:
 
 def show(report: "Report") -> None:
     """The report for people, on standard output; coloured in a terminal."""
-    from rich.console import Console
+    from regard.cli.terminal import Terminal
 
-    console = Console(emoji=False, highlight=False, markup=False, soft_wrap=True)
+    console = Terminal(soft_wrap=True)
     console.print(f"{report.kind}: {', '.join(report.files)}", style="bold")
     for fact in report.facts:
         if fact.name != "sampled":
@@ -204,19 +204,19 @@ def check_first(recipe: "Recipe", out: Path, anyway: bool) -> None:
 
 def show_finding(console: "Console", finding: "Finding") -> None:
     console.print(finding.severity, style=STYLES[finding.severity], end="")
-    console.print(f" [{finding.code}] {finding.sentence}", markup=False)
+    console.print(f" [{finding.code}] {finding.sentence}")
     show_examples(console, finding.examples)
     if finding.advice:
-        console.print(f"  → {finding.advice}", style=STYLES[finding.severity], markup=False)
+        console.print(f"  → {finding.advice}", style=STYLES[finding.severity])
 
 
 def show_examples(console: "Console", examples: "tuple[Example, ...]") -> None:
     from regard.cli.display import shortened
 
     for example in examples:
-        console.print(f"    {example.place}", style="cyan", markup=False)
+        console.print(f"    {example.place}", style="cyan")
         for text in example.texts:
-            console.print(f"      {shortened(text, WIDTH)}", markup=False)
+            console.print(f"      {shortened(text, WIDTH)}")
 
 
 def verdict(report: "Report") -> str:

@@ -19,14 +19,14 @@ NAMED_SECONDS, PLAIN_SECONDS = 3.0, 30.0
 
 def talk() -> "Console":
     """The console for everything that is not a result."""
-    from rich.console import Console
+    from regard.cli.terminal import Terminal
 
-    return Console(emoji=False, stderr=True, highlight=False, soft_wrap=True)
+    return Terminal(stderr=True, soft_wrap=True)
 
 
 def say(text: str) -> None:
     """A line of talk, shown as it is."""
-    talk().print(visible(text), markup=False)
+    talk().print(text)
 
 
 def results(text: str) -> None:

@@ -254,9 +254,9 @@ def engine_check(facts: Facts) -> Check:
 
 def show(facts: Facts, found: list[Check], use: Use) -> None:
     """For people; colours only where there is a terminal."""
-    from rich.console import Console
+    from regard.cli.terminal import Terminal
 
-    console = Console(emoji=False, highlight=False, markup=False, soft_wrap=True)
+    console = Terminal(soft_wrap=True)
     console.print(
         f"regard {facts.regard}, torch {facts.torch}, Python {facts.python}, {facts.system}",
         style="bold",

@@ -71,8 +71,7 @@ def heads(
 
     check_picture(picture)
     open_run(run, "heads")
-    from rich.console import Console
-
+    from regard.cli.terminal import Terminal
     from regard.inspect.heads.importance import save_importance, terminal_importance
     from regard.tasks.translation.heads import head_importance
 
@@ -83,8 +82,6 @@ def heads(
         results(json.dumps(asdict(found), indent=2))
     else:
         shown = terminal_importance(found)
-        Console(emoji=False, highlight=False).print(
-            shown, no_wrap=True, overflow="ignore", crop=False
-        )
+        Terminal().print(shown, no_wrap=True, overflow="ignore", crop=False)
     if picture is not None:
         save_importance(found, picture)

@@ -37,10 +37,9 @@ def gradients(
     as_json
         Print one JSON object with all figures.
     """
-    from rich.console import Console
-
     from regard.cli.checks import check_picture, open_run
     from regard.cli.display import results
+    from regard.cli.terminal import Terminal
     from regard.errors import RequestError
     from regard.inspect.curves import save_curves, terminal_curves
     from regard.run import Run
@@ -58,9 +57,7 @@ def gradients(
         results(json.dumps({name: figures(flow) for name, flow in flows.items()}, indent=2))
     else:
         shown = terminal_curves(curves, *labels)
-        Console(emoji=False, highlight=False).print(
-            shown, no_wrap=True, overflow="ignore", crop=False
-        )
+        Terminal().print(shown, no_wrap=True, overflow="ignore", crop=False)
     if picture is not None:
         save_curves(curves, *labels, picture)
 
@@ -208,12 +205,11 @@ def grid_positions(model: Any, picture: Path | None, as_json: bool) -> None:
 
 
 def show_heat(title: str, values: list[list[float]]) -> None:
-    from rich.console import Console
-
+    from regard.cli.terminal import Terminal
     from regard.inspect.figures import plain_heat, terminal_heat
 
-    console = Console(emoji=False, highlight=False)
+    console = Terminal()
     coloured = console.color_system is not None
-    console.print(title + ("" if coloured else "; darker is larger"), markup=False, soft_wrap=True)
+    console.print(title + ("" if coloured else "; darker is larger"), soft_wrap=True)
     heat = terminal_heat(values) if coloured else plain_heat(values)
-    console.print(heat, markup=False, no_wrap=True, overflow="ignore", crop=False)
+    console.print(heat, no_wrap=True, overflow="ignore", crop=False)

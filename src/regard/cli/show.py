@@ -119,11 +119,11 @@ def gather(recipe: "Recipe", run: "Run | None") -> dict[str, Any]:
 def show_settings(name: str, as_json: bool) -> None:
     from dataclasses import asdict
 
-    from rich.console import Console
     from rich.table import Table
 
     from regard import tasks
     from regard.cli.display import results
+    from regard.cli.terminal import Terminal
     from regard.recipe_settings import settings_of
 
     found = settings_of(tasks.get(name).recipe)
@@ -133,7 +133,7 @@ def show_settings(name: str, as_json: bool) -> None:
     table = Table("setting", "default", "what it does", box=None, pad_edge=False)
     for each in found:
         table.add_row(each.shown_name, each.shown_default, each.shown_description)
-    Console(emoji=False, highlight=False, markup=False).print(table)
+    Terminal().print(table)
 
 
 def line(value: Any) -> str:

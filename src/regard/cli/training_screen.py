@@ -92,7 +92,7 @@ class TrainingScreen:
                 self.finished(event)
 
     def line(self, text: str, style: str = "") -> None:
-        self.console.print(text, style=style, markup=False)
+        self.console.print(text, style=style)
 
     def enter_phase(self, text: str) -> None:
         self.phase, self.entered = text, time.monotonic()
