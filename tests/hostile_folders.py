@@ -14,6 +14,10 @@ import numpy as np
 import torch
 from PIL import Image
 
+from regard.data.series import Series, SeriesTable
+from regard.data.series_arrays import save_table
+from regard.data.steps import Clock, Step
+from regard.data.zones import HOUR
 from regard.files import read_arrays, read_metadata, write_arrays
 from regard.recipe import parse
 from regard.run import Run
@@ -74,9 +78,26 @@ def originals(folder: Path) -> dict[str, Path]:
         {"task": "word-vectors", "data": {"train": ["a.txt"]}, "model": {"d_model": 8}},
         {"inputs": len(words)},
     )
+    made["forecaster"] = write_run(
+        folder / "forecaster",
+        {
+            "task": "forecasting",
+            "data": {"train": ["a.csv"], "context": 8, "horizon": 2, "known": ["warm"]},
+            "model": {"kind": "linear"},
+        },
+        {"context": 8, "horizon": 2, "season": 1, "known": 5},
+    )
+    save_table(hours(), made["forecaster"] / "series.safetensors")
     vocabulary = WordVocabulary(words, np.array([9, 8, 7, 6], np.int64))
     (made["vectors"] / "vocabulary.tsv").write_text(vocabulary.to_tsv())
     return made
+
+
+def hours() -> SeriesTable:
+    """Two days of hours, and whether it was warm."""
+    values = np.arange(48, dtype=np.float64) % 24
+    series = [Series(name, 0, values, np.zeros((50, 1))) for name in ("north", "south")]
+    return SeriesTable(series, Clock(Step(HOUR, "microsecond"), "Europe/Berlin"), "load", ("warm",))
 
 
 def write_run(folder: Path, values: dict[str, Any], sizes: dict[str, int]) -> Path:
@@ -100,7 +121,9 @@ def inputs(folder: Path) -> dict[str, Path]:
         for number in range(12):
             pixels = np.full((16, 16, 3), number, np.uint8)
             Image.fromarray(pixels).save(folder / "photos" / label / f"{number}.png")
-    return {"image": image, "photos": folder / "photos"}
+    rows = [f"2024-01-{1 + hour // 24:02} {hour % 24:02}:00,{hour % 24},0" for hour in range(240)]
+    (folder / "load.csv").write_text("\n".join(["time,load,warm", *rows, ""]))
+    return {"image": image, "photos": folder / "photos", "series": folder / "load.csv"}
 
 
 def commands(kind: str, run: Path, given: dict[str, Path]) -> dict[str, list[str]]:
@@ -118,8 +141,9 @@ def commands(kind: str, run: Path, given: dict[str, Path]) -> dict[str, list[str
         "matcher": ["match", image, "a red star", "a green heart"],
         "image classifier": ["classify", image],
         "vectors": ["neighbours", "king"],
+        "forecaster": ["forecast"],
     }[kind]
-    attended = [image] if kind in SEEING else ["the old dog"]
+    attended = {"forecaster": []}.get(kind, [image] if kind in SEEING else ["the old dog"])
     attended += ["--text=a red star"] if kind == "matcher" else []
     target = "huggingface" if kind in ("translator", "writer", "filler") else "word2vec"
     trained = {
@@ -130,6 +154,7 @@ def commands(kind: str, run: Path, given: dict[str, Path]) -> dict[str, list[str
         "image classifier": ["--images", str(given["photos"])],
         "captioner": ["--images", str(given["photos"])],
         "matcher": ["--images", str(given["photos"])],
+        "forecaster": ["--series", str(given["series"]), "--horizon=2"],
     }.get(kind, ["--text", pairs[0]])
     trained += {"filler": ["--task=masked-language-model"], "vectors": ["--task=word-vectors"]}.get(
         kind, []
@@ -234,15 +259,19 @@ def swapped(name: str, kind: str) -> Change:
     return change
 
 
-def weights_with(edit: Callable[[dict[str, Any], dict[str, str]], object]) -> Change:
+def arrays_with(name: str, edit: Callable[[dict[str, Any], dict[str, str]], object]) -> Change:
     """Other arrays or metadata, with a checksum that is right."""
 
     def change(folder: Path) -> None:
-        arrays, metadata = read_arrays(folder / "model.safetensors")
+        arrays, metadata = read_arrays(folder / name)
         edit(arrays, metadata)
-        write_arrays(folder / "model.safetensors", arrays, metadata)
+        write_arrays(folder / name, arrays, metadata)
 
     return change
+
+
+def weights_with(edit: Callable[[dict[str, Any], dict[str, str]], object]) -> Change:
+    return arrays_with("model.safetensors", edit)
 
 
 def foreign(edit: Callable[[dict[str, Any]], object]) -> Change:
@@ -298,6 +327,7 @@ READ = {
     "matcher": ("tokenizer.json", "model.safetensors"),
     "image classifier": ("labels.json", "model.safetensors"),
     "vectors": ("recipe.toml", "vocabulary.tsv", "model.safetensors"),
+    "forecaster": ("recipe.toml", "series.safetensors", "model.safetensors"),
 }
 WAYS = {"link": link, "device": device, "pipe": pipe, "sparse": sparse, "folder": is_folder}
 
@@ -504,6 +534,58 @@ def tokenizers() -> Iterator[Hostile]:
     yield Hostile("tokenizer of another", "writer", swapped("tokenizer.json", "matcher"))
 
 
+def tables() -> Iterator[Hostile]:
+    """The end of the series that a forecaster has learned from, with a checksum that is right."""
+
+    def with_facts(edit: Callable[[dict[str, Any]], object]) -> Change:
+        def change(_: dict[str, Any], about: dict[str, str]) -> None:
+            facts = json.loads(about["table"])
+            edit(facts)
+            about["table"] = json.dumps(facts)
+
+        return arrays_with("series.safetensors", change)
+
+    for title, name, value in (
+        ("unknown unit", "step", [1, "lustrum"]),
+        ("step zero", "step", [0, "day"]),
+        ("step huge", "step", [10**17, "month"]),
+        ("step negative", "step", [-1, "microsecond"]),
+        ("step text", "step", "1h"),
+        ("other step", "step", [1, "day"]),
+        ("no calendar", "step", [1, "row"]),
+        ("zone path", "zone", "../../../etc/passwd"),
+        ("zone escapes", "zone", ESCAPES),
+        ("names numbers", "names", [1, 2]),
+        ("names too many", "names", ["a", "b", "c"]),
+        ("names half", "names", ["\ud800", "b"]),
+        ("known more", "known", ["warm", "cold"]),
+        ("remarks numbers", "remarks", [1]),
+        ("deep", "remarks", json.loads("[" * 40 + "]" * 40)),
+    ):
+        edit = lambda facts, name=name, value=value: facts.__setitem__(name, value)  # noqa: E731
+        yield Hostile(f"table {title}", "forecaster", with_facts(edit))
+    escapes = {"names": [ESCAPES, "b"], "target": ESCAPES, "remarks": [ESCAPES]}
+    shown = with_facts(lambda facts: facts.update(escapes))
+    yield Hostile("table escapes", "forecaster", shown, False)
+    far = np.array([1 << 62, 1 << 62])
+    for title, name, array in (
+        ("far", "starts", far),
+        ("before time", "starts", -far),
+        ("starts numbers", "starts", np.zeros(2, np.float32)),
+        ("lengths wrap", "lengths", np.array([[far[0], 50], [far[0], 50]])),
+        ("lengths negative", "lengths", np.array([[-48, 50], [144, 50]])),
+        ("lengths none", "lengths", np.array([[0, 0], [96, 100]])),
+        ("values flat", "values", np.zeros((96, 2))),
+        ("values texts", "values", np.zeros(96, np.uint8)),
+        ("values nan", "values", np.full(96, np.nan)),
+        ("values infinite", "values", np.full(96, np.inf)),
+        ("values huge", "values", np.full(96, 1e308)),
+        ("known flat", "known", np.zeros(100)),
+    ):
+        other = lambda found, _, name=name, array=array: found.__setitem__(name, array)  # noqa: E731
+        yield Hostile(f"table {title}", "forecaster", arrays_with("series.safetensors", other))
+
+
 def folders_in_it() -> Iterator[Hostile]:
     """Folders in the run that lead elsewhere."""
     for name in ("engines", "training", "search"):
@@ -515,7 +597,8 @@ def folders_in_it() -> Iterator[Hostile]:
             shutil.rmtree(folder / name, ignore_errors=True)
             (folder / name).symlink_to(outside)
 
-        yield Hostile(f"{name} link", "translator", change, False)
+        # Nothing is in a folder of this name today.
+        yield Hostile(f"{name} link", "translator", change, name != "engines")
     step = "training/step-00000200.safetensors"
     for way in ("link", "device", "pipe", "sparse"):
 
@@ -528,9 +611,17 @@ def folders_in_it() -> Iterator[Hostile]:
             else:
                 WAYS[way](step)(folder)
 
-        yield Hostile(f"checkpoint {way}", "writer", checkpoint, False)
+        yield Hostile(f"checkpoint {way}", "writer", checkpoint, way in ("link", "device"))
 
 
 FOLDERS = [
-    *(*unreadable(), *recipes(), *facts(), *weight_files(), *tokenizers(), *folders_in_it()),
+    *(
+        *unreadable(),
+        *recipes(),
+        *facts(),
+        *weight_files(),
+        *tokenizers(),
+        *tables(),
+        *folders_in_it(),
+    ),
 ]

@@ -274,6 +274,34 @@ def test_sweep_takes_only_its_own(run: Run) -> None:
     )
 
 
+LINKED = ("training", "training/data", "training/step-00000009.safetensors", "search", "pairs/a")
+
+
+@pytest.mark.parametrize("name", LINKED)
+def test_a_link_inside_a_run_is_refused_before_anything_is_removed(run: Run, name: str) -> None:
+    outside = run.folder / "outside"
+    (outside / ".writing-mine").mkdir(parents=True)
+    (run.folder / "recipe.toml").touch()
+    path = run.folder / name
+    if name == "training":
+        path.rmdir()
+    path.parent.mkdir(exist_ok=True)
+    path.symlink_to(outside)
+    for opened in (lambda: Run.open(run.folder), run.check_place, run.lock().__enter__):
+        with pytest.raises(RunError, match="it is a link, which is not followed") as stop:
+            opened()
+        assert str(stop.value).startswith(f"{path}: ")
+    assert [each.name for each in outside.iterdir()] == [".writing-mine"]
+
+
+def test_a_run_folder_may_be_a_link_and_hold_other_links(run: Run) -> None:
+    (run.folder / "recipe.toml").touch()
+    (run.folder / "notes").symlink_to("recipe.toml")
+    link = run.folder / "training" / ".." / "itself"
+    link.symlink_to(run.folder)
+    assert Run.open(link).folder == link
+
+
 @pytest.mark.parametrize("umask", [None, 0o022, 0o027, 0o077, 0o002])
 def test_files_follow_the_umask(
     umask: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -32,7 +32,7 @@ from regard.files import HEADER_BYTES, SCRATCH, is_locked, take_lock, write_file
 from regard.machine.cores import wait_briefly
 from regard.run_info import FORMAT, read_info
 from regard.sizes import check_size, most_bytes, read_sizes
-from regard.small_files import open_regular, required_json
+from regard.small_files import link_in, open_regular, required_json
 from regard.text.normalise import is_unicode
 from regard.text.tokenizer import Tokenizers
 
@@ -120,6 +120,7 @@ class Run:
             raise RunError(f"{folder}: no such run folder; {recipe_names.what_makes(run.folder)}")
         if not run.recipe_path.is_file():
             raise RunError(f"{folder}: not a run folder (it has no recipe.toml)")
+        run.check_links()
         return run
 
     @property
@@ -329,6 +330,7 @@ class Run:
     @contextmanager
     def lock(self) -> Iterator[None]:
         """Keep other processes from training in this folder at the same time."""
+        self.check_links()
         try:
             held = take_lock(self.lock_path)
         except BlockingIOError:
@@ -349,12 +351,23 @@ class Run:
 
     def check_place(self) -> None:
         """Check that the folder is there and can be written to, or that it can be made."""
+        self.check_links()
         made = self.missing_folders()
         parent = made[-1].parent if made else self.folder
         if not parent.is_dir():
             raise RunError(f"{parent}: is not a folder; choose another --out")
         if not os.access(parent, os.W_OK | os.X_OK):
             raise RunError(f"{parent}: no permission to write there; choose another --out")
+
+    def check_links(self) -> None:
+        """Raise a RunError if a folder of the run is a link or holds one: it may lead to somebody
+        else's files, and a run removes what it no longer needs. The run folder itself may be one.
+        """
+        for name in ("training", "search", "pairs"):
+            if link := link_in(self.folder / name):
+                raise RunError(
+                    f"{link}: it is a link, which is not followed; put the files themselves there"
+                )
 
     def missing_folders(self) -> list[Path]:
         """The folders that the first start has to make, the innermost first."""

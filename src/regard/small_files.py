@@ -12,7 +12,7 @@ import json
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import BufferedReader
 from pathlib import Path
 from typing import Any
@@ -135,3 +135,19 @@ def refusing(refusal: RegardError) -> Iterator[None]:
 def real_folder(path: Path) -> bool:
     """Whether this is a folder, and no link to one."""
     return path.is_dir() and not path.is_symlink()
+
+
+def link_in(folder: Path) -> Path | None:
+    """A folder that is a link, or a link in it at any depth; None where there is none."""
+    if folder.is_symlink():
+        return folder
+    waiting = [folder]
+    while waiting:
+        # What is not there, or cannot be listed, is not read either.
+        with suppress(OSError), os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                if entry.is_symlink():
+                    return Path(entry.path)
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(Path(entry.path))
+    return None

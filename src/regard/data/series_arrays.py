@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from regard.data.series import Series, SeriesTable
-from regard.data.steps import Clock, Step
-from regard.errors import RunError
+from regard.data.steps import Clock, Step, Unit
+from regard.data.zones import checked_zone
+from regard.errors import DataError, RunError
 from regard.files import read_arrays, write_arrays
 from regard.small_files import parse_json, refusing
+from regard.text.normalise import is_unicode
+
+LARGEST_STEP = 10**18
 
 
 def save_table(table: SeriesTable, path: Path) -> None:
@@ -39,18 +45,58 @@ def save_table(table: SeriesTable, path: Path) -> None:
 
 def load_table(path: Path) -> SeriesTable:
     arrays, metadata = read_arrays(path)
-    with refusing(RunError(f"{path}: damaged (not a table of series)")):
-        facts: dict[str, Any] = parse_json(metadata["table"])
-        values, known, starts = (arrays[name] for name in ("values", "known", "starts"))
-        ends = arrays["lengths"].cumsum(0)
-        begins = ends - arrays["lengths"]
-        series = [
-            Series(name, int(start), values[begin[0] : end[0]], known[begin[1] : end[1]])
-            for name, start, begin, end in zip(facts["names"], starts, begins, ends, strict=True)
-        ]
-        clock = Clock(Step(*facts["step"]), facts["zone"])
-        names, remarks = tuple(facts["known"]), facts["remarks"]
-        return SeriesTable(series, clock, facts["target"], names, remarks)
+    refusal = RunError(f"{path}: damaged (not a table of series)")
+    with refusing(refusal):
+        match parse_json(metadata["table"]):
+            case {
+                "names": [*names],
+                "step": [int(count), str(unit)],
+                "zone": str(zone),
+                "target": str(target),
+                "known": [*known],
+                "remarks": [*remarks],
+            } if all(map(is_unicode, (*names, zone, target, *known, *remarks))):
+                clock = read_clock(count, unit, zone)
+                series = read_series(arrays, names, len(known))
+                if clock and all(clock.holds(each.start, len(each.known)) for each in series):
+                    return SeriesTable(series, clock, target, tuple(known), remarks)
+    raise refusal
+
+
+def read_clock(count: int, unit: str, zone: str) -> Clock | None:
+    """The clock of these facts; None if there is no such step or zone."""
+    if unit not in get_args(Unit) or not 0 < count < LARGEST_STEP:
+        return None
+    try:
+        return Clock(Step(count, cast("Unit", unit)), checked_zone(zone))
+    except DataError:
+        return None
+
+
+def read_series(
+    arrays: Mapping[str, NDArray[Any]], names: Sequence[str], num_known: int
+) -> list[Series]:
+    """Series by these names; a ValueError where the arrays are not what `save_table` writes."""
+    values, known, starts, lengths = (
+        arrays[name] for name in ("values", "known", "starts", "lengths")
+    )
+    kinds = {"values": "f8", "known": "f8", "starts": "i8", "lengths": "i8"}
+    if any(arrays[name].dtype != kind for name, kind in kinds.items()) or (
+        (values.ndim, known.shape[1:], starts.shape, lengths.shape)
+        != (1, (num_known,), (len(names),), (len(names), 2))
+    ):
+        raise ValueError("arrays of other shapes")
+    sizes = (len(values), len(known))
+    if not len(names) or not ((lengths > 0) & (lengths <= sizes)).all():
+        raise ValueError("series of other lengths")
+    ends = lengths.cumsum(0)
+    if tuple(ends[-1]) != sizes or (lengths[:, 0] > lengths[:, 1]).any():
+        raise ValueError("series of other lengths")
+    begins = ends - lengths
+    return [
+        Series(name, int(start), values[begin[0] : end[0]], known[begin[1] : end[1]])
+        for name, start, begin, end in zip(names, starts, begins, ends, strict=True)
+    ]
 
 
 def last_part(table: SeriesTable, steps: int) -> SeriesTable:

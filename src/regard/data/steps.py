@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.data.zones import DAY, HOUR, MINUTE, SECOND, Times, to_local, to_utc
+from regard.data.zones import DAY, FIRST, HOUR, LAST, MINUTE, SECOND, Times, to_local, to_utc
 from regard.errors import DataError
 
 Unit = Literal["row", "microsecond", "day", "weekday", "month", "month-end"]
@@ -123,6 +123,14 @@ class Clock:
 
     step: Step
     zone: str = ""
+
+    def holds(self, start: int, count: int) -> bool:
+        """Whether a datetime can hold the times of `count` values from `start` on; for rows,
+        whether their numbers are exact as floats.
+        """
+        last = start + self.step.seconds * count * (1 if self.step.unit == "row" else SECOND)
+        least, most = (-(2**53), 2**53) if self.step.unit == "row" else (FIRST, LAST)
+        return least <= start <= last <= most
 
     def times(self, start: int, count: int) -> Times:
         """Microseconds since 1970 in UTC of `count` values from `start` on; numbers of rows, where

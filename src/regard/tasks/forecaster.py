@@ -1,5 +1,6 @@
 """The object that forecasts with a run."""
 
+import os
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ from regard.evaluate.calibration import Calibration
 from regard.evaluate.seasonal_naive import seasonal_naive
 from regard.evaluate.series import Floats, Forecasts
 from regard.run import Run
+from regard.sizes import read_sizes
 from regard.tasks import series_data
 from regard.tasks.forecast import Forecast
 from regard.tasks.inputs import summary
@@ -92,7 +94,13 @@ class Forecaster:
         recipe = run.recipe_for("forecasting")
         model = load_model(run).to(choose_device(device)).eval()
         end = run.folder / series_data.TABLE
-        last = load_table(end) if end.exists() else None
+        last = load_table(end) if os.path.lexists(end) else None
+        sizes = read_sizes(run.model_path)
+        if last is not None and any(
+            sizes.get(name, 0) != size
+            for name, size in series_data.sizes_of(recipe.data, last)._asdict().items()
+        ):
+            raise RunError(f"{end}: not of this run's weights; copy the whole run again")
         calibration = Calibration.from_facts(run.finding("calibration"))
         return cls(model, recipe.data, calibration, last, run.folder)
 
