@@ -15,7 +15,9 @@ from regard.engines import Abandoned
 from regard.serve.http.limits import CALLER
 from regard.serve.http.refusal import Refusal
 from regard.serve.translation.batching import Batcher
-from regard.tasks.translation.translation import Translation
+from regard.tasks.translation.marked import MarkedTranslation
+from regard.text.marks import MarkedText
+from regard.text.protect import unmarked
 from tests.serve.conftest import Live
 
 SEARCH = Search(beam_size=2)
@@ -42,11 +44,11 @@ class Echo:
             raise ValueError("poisoned")
         return [text.upper() for text in texts]
 
-    def translations(
-        self, texts: Sequence[str], search: Search, stopped: Callable[[], bool]
-    ) -> list[list[Translation]]:
+    def marked_translations(
+        self, texts: Sequence[str], search: Search, stopped: Callable[[], bool], aligned: bool
+    ) -> list[list[MarkedTranslation]]:
         found = self.texts(texts, search, stopped)
-        return [[Translation(text, 0.0, [], [], finished=True)] for text in found]
+        return [[MarkedTranslation(MarkedText((text,)), "kept")] for text in found]
 
 
 @contextmanager
@@ -152,7 +154,7 @@ def test_other_searches_have_other_batches() -> None:
 def test_a_full_queue_refuses_unhurriedly_and_says_when_to_come_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("regard.serve.translation.batching.REFUSAL_DELAY_SECONDS", (0.2, 0.3))
+    monkeypatch.setattr("regard.serve.http.refusal.UNHURRIED_SECONDS", (0.2, 0.3))
     with batching(waiting=16) as (batcher, echo):
 
         async def work() -> Refusal:
@@ -182,7 +184,7 @@ def test_a_full_queue_refuses_unhurriedly_and_says_when_to_come_again(
 
 @pytest.mark.parametrize("length", [1, 9_900])
 def test_one_caller_does_not_fill_the_queue(monkeypatch: pytest.MonkeyPatch, length: int) -> None:
-    monkeypatch.setattr("regard.serve.translation.batching.REFUSAL_DELAY_SECONDS", (0.0, 0.01))
+    monkeypatch.setattr("regard.serve.http.refusal.UNHURRIED_SECONDS", (0.0, 0.01))
     with batching(waiting=64) as (batcher, echo):
 
         async def ask(caller: str, sentences: list[str]) -> list[str]:
@@ -282,13 +284,15 @@ def test_an_answer_is_the_same_in_any_company(live: Live) -> None:
     batcher = live.service.batcher
 
     async def work() -> None:
-        scored = {t: await batcher.scored(translator, [t], translator.search) for t in texts[:8]}
+        scored = {
+            t: await batcher.scored(translator, [unmarked(t)], translator.search) for t in texts[:8]
+        }
         for _ in range(12):
             company = draw.sample(texts, draw.randint(1, 60))
             needle = draw.choice(texts[:8])
             *found, again = await asyncio.gather(
                 *(batcher.best(translator, [text], translator.search) for text in company),
-                batcher.scored(translator, [needle], translator.search),
+                batcher.scored(translator, [unmarked(needle)], translator.search),
             )
             assert [each[0] for each in found] == [alone[text] for text in company]
             assert again == scored[needle]

@@ -20,7 +20,7 @@ from regard.serve.http.keys import Key, Keys
 from regard.serve.http.limits import CALLER, Limits, RateLimiter, caller_address
 from regard.serve.http.metrics import Metrics
 from regard.serve.http.quotas import Usage
-from regard.serve.http.refusal import Refusal
+from regard.serve.http.refusal import Refusal, take_time
 from regard.serve.http.request_fields import Reader, RequestFields, is_image
 from regard.serve.http.responses import json_response
 
@@ -34,6 +34,8 @@ USUAL_CHARACTERS = 500
 # So many bytes without a key count as a text.
 UNKNOWN_BYTES = 16 << 10
 FILES = "/translate_file"
+# The statuses for who has asked for too much; such clients often ask again at once.
+TOO_MUCH = (429, 456)
 # The key under which a scope has the headers that say what is left of the rate limit.
 RATE_HEADERS = "regard.rate-headers"
 # The key under which a scope has the owner of the API key.
@@ -89,22 +91,31 @@ class Access:
     def route(self, endpoint: Endpoint) -> Route:
         async def answer(request: Request) -> Response:
             request.scope["regard.route"] = endpoint.path
-            fields = self.reader.query(request)
-            if endpoint.is_open:
-                return await self.respond(endpoint, Call(request, fields))
-            caller = self.identify(request, fields.values)
-            self.rates.check(caller.name)
-            with self.bodies.account(caller) as account, self.freed_after():
-                body = b"" if endpoint.ignores_body else await self.reader.body(request, account)
-                async with asyncio.timeout(self.limits.request_seconds):
-                    if body:
-                        await self.reader.parse(request, body, fields, account)
-                    size = len(body)
-                    del body
-                    self.check(request, fields, caller, size)
-                    return await self.respond(endpoint, Call(request, fields))
+            try:
+                return await self.answer(endpoint, request)
+            except Refusal as refusal:
+                if refusal.status in TOO_MUCH:
+                    refusal.with_traceback(None)  # it holds what was sent
+                    await take_time()
+                raise
 
         return Route(endpoint.path, answer, methods=list(endpoint.methods))
+
+    async def answer(self, endpoint: Endpoint, request: Request) -> Response:
+        fields = self.reader.query(request)
+        if endpoint.is_open:
+            return await self.respond(endpoint, Call(request, fields))
+        caller = self.identify(request, fields.values)
+        self.rates.check(caller.name)
+        with self.bodies.account(caller) as account, self.freed_after():
+            body = b"" if endpoint.ignores_body else await self.reader.body(request, account)
+            async with asyncio.timeout(self.limits.request_seconds):
+                if body:
+                    await self.reader.parse(request, body, fields, account)
+                size = len(body)
+                del body
+                self.check(request, fields, caller, size)
+                return await self.respond(endpoint, Call(request, fields))
 
     @contextmanager
     def freed_after(self) -> Iterator[None]:

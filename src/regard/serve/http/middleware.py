@@ -11,17 +11,18 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from regard.serve.http.access import RATE_HEADERS
 from regard.serve.http.access_log import AccessLog
+from regard.serve.http.limits import caller_address
 from regard.serve.http.metrics import Metrics
 from regard.serve.http.protocol import CONNECTION
 from regard.serve.http.refusal import FAILED, TIMED_OUT, Refusal
 from regard.serve.http.request_ids import HEADER, request_id
 from regard.serve.http.responses import error_response
 from regard.serve.http.sites import Sites
+from regard.serve.http.turns import Starts
 
 CLIENT_CLOSED_REQUEST = 499  # as nginx logs it
 SEND_SECONDS = 30.0
-# How many requests may start in one round of the event loop. When hundreds arrive at once, health
-# checks are still answered between them.
+# How many requests may start in one round of the event loop.
 MAX_STARTS_PER_ROUND = 8
 HEALTH = "/health"
 # The key under which a scope has the headers for pages of other sites.
@@ -47,7 +48,7 @@ class OuterMiddleware:
         self._sites = sites
         self._metrics = metrics
         self._log = log
-        self._starts = asyncio.Semaphore(MAX_STARTS_PER_ROUND)
+        self._starts = Starts(MAX_STARTS_PER_ROUND)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -75,8 +76,7 @@ class OuterMiddleware:
         self._metrics.in_flight.inc()
         try:
             if scope["path"] != HEALTH:
-                async with self._starts:
-                    await asyncio.sleep(0)
+                await self._starts.wait(address_of(scope))
             await self._answer(scope, receive, send_with_headers)
         except (asyncio.CancelledError, ClientDisconnect, TimeoutError):
             status = CLIENT_CLOSED_REQUEST  # nobody reads the rest of the response
@@ -136,3 +136,9 @@ class OuterMiddleware:
                 "bytes": size,
             }
         )
+
+
+def address_of(scope: Scope) -> str:
+    """Who sends a request, as far as that shows before it is read."""
+    client = scope.get("client")
+    return caller_address(client[0]) if client else ""

@@ -1,5 +1,7 @@
 """The error with which a request is refused."""
 
+import asyncio
+import random
 from collections.abc import Mapping
 
 from regard.errors import RequestError
@@ -22,3 +24,12 @@ class Refusal(RequestError):
         self.status = status
         self.retry_after_seconds = retry_after_seconds
         self.headers = dict(headers or {})
+
+
+# A refusal after which clients usually ask again comes after a random time between these: hundreds
+# of clients that are refused at once, and at once ask again, would leave no time for others.
+UNHURRIED_SECONDS = (0.5, 1.5)
+
+
+async def take_time() -> None:
+    await asyncio.sleep(random.uniform(*UNHURRIED_SECONDS))

@@ -27,7 +27,10 @@ WEIGHT_BYTES = 16
 SLICE_BYTES = 64 << 10
 # Fields that may be repeated in a query or a form to send a list.
 REPEATABLE = frozenset(
-    {"q", "text", "ignore_tags", "prompt", "input", "stop", "texts", "templates", "image", "only"}
+    {
+        *("q", "text", "ignore_tags", "splitting_tags", "non_splitting_tags", "prompt", "input"),
+        *("stop", "texts", "templates", "image", "only"),
+    }
 )
 # Names under which a form may send files.
 FILE_FIELDS = ("file", "image")

@@ -9,37 +9,41 @@ a job that returns them is `alone`, which means that it shares no batch with oth
 
 import asyncio
 import math
-import random
 import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeAlias
 
 from regard.decode.search import Search
 from regard.engines import Abandoned
 from regard.serve.http.limits import CALLER
-from regard.serve.http.refusal import Refusal
-from regard.tasks.translation.translation import Translation
+from regard.serve.http.refusal import Refusal, take_time
+from regard.serve.translation.pace import Pace
+from regard.tasks.translation.marked import MarkedTranslation
 from regard.tasks.translation.translator import Translator
+from regard.text.marks import MarkedText
 
 # The largest batch of a thread: a larger one gains little and makes everyone wait longer.
 MAX_BATCH_SENTENCES = 64
 MAX_BATCH_HYPOTHESES = 320
-# A request that finds the queue full is refused after a random time between these: hundreds of
-# clients that are refused at once, and at once ask again, would leave no time for other requests.
-REFUSAL_DELAY_SECONDS = (0.5, 1.5)
 
 # A long request takes turns with the others, so it counts for this part of the queue at most.
 JOB_SHARE = 1 / 8
 # The requests of one caller fill this part of the queue at most; the rest is for others.
 CALLER_SHARE = 1 / 2
 
+# The batches of a job that shares none must not depend on how fast they are.
+MAX_ALONE_SENTENCES = 8
+
 # A sentence is never less work than one of so many characters.
 LEAST_CHARACTERS = 20
 
+Sentence: TypeAlias = str | MarkedText
+Translate: TypeAlias = Callable[..., Sequence[Any]]  # what a translator does with sentences
 Batch: TypeAlias = "list[tuple[Job, int]]"  # a job and the number of its sentence
 Outcomes: TypeAlias = "dict[Job, Exception | None]"  # of finished jobs; None is success
 Observe: TypeAlias = Callable[[int, float], None]  # sentences of a batch, seconds
@@ -47,20 +51,24 @@ Observe: TypeAlias = Callable[[int, float], None]  # sentences of a batch, secon
 
 @dataclass(eq=False)
 class Job:
-    """The sentences of one request for one translator. The first `taken` are in a batch."""
+    """The sentences of one request, and what a translator does with them. The first `taken` are in
+    a batch.
+    """
 
-    translator: Translator
+    translate: Translate
     search: Search
-    sentences: Sequence[str]
+    sentences: Sequence[Sentence]
     alone: bool
     done: asyncio.Future[list[Any]]
     caller: str = ""
+    lengths: list[int] = field(default_factory=list)
     results: list[Any] = field(default_factory=list)
     taken: int = 0
     missing: int = 0
     abandoned: bool = False
 
     def __post_init__(self) -> None:
+        self.lengths = [len(str(sentence)) for sentence in self.sentences]
         self.results = [None] * len(self.sentences)
         self.missing = len(self.sentences)
 
@@ -70,18 +78,21 @@ class Job:
 
     @property
     def next_length(self) -> int:
-        return len(self.sentences[self.taken])
+        return self.lengths[self.taken]
 
     @property
     def next_work(self) -> float:
-        """About how much work the next sentence is."""
-        return (LEAST_CHARACTERS + self.next_length) * self.search.beam_size
+        return self.work_of(self.taken)
+
+    def work_of(self, row: int) -> float:
+        """About how much work a sentence is."""
+        return (LEAST_CHARACTERS + self.lengths[row]) * self.search.beam_size
 
     def can_share_batch(self, other: "Job") -> bool:
         return self is other or (
             not self.alone
             and not other.alone
-            and self.translator is other.translator
+            and self.translate == other.translate
             and self.search == other.search
         )
 
@@ -106,6 +117,7 @@ class Batcher:
         self._work_had: dict[str, float] = {}  # by each caller who waits or had more than others
         self._least_work = 0.0  # had by the caller whose turn it was last
         self._seconds_each = 0.01  # moving average of the time for a sentence
+        self._pace = Pace()
         self._threads = [
             threading.Thread(target=self._work, name=f"translating-{i}", daemon=True)
             for i in range(threads)
@@ -117,23 +129,40 @@ class Batcher:
         self, translator: Translator, sentences: Sequence[str], search: Search
     ) -> list[str]:
         """The best translation of each sentence."""
-        return await self._submit(translator, sentences, search, alone=False)
+        return await self._submit(translator.texts, sentences, search)
+
+    async def marked(
+        self, translator: Translator, sentences: Sequence[MarkedText], search: Search
+    ) -> list[MarkedTranslation]:
+        """The best translation of each sentence with its marks."""
+        return await self._submit(translator.marked, sentences, search)
 
     async def scored(
-        self, translator: Translator, sentences: Sequence[str], search: Search
-    ) -> list[list[Translation]]:
-        """The n_best translations of each sentence, with their scores."""
-        return await self._submit(translator, sentences, search, alone=True)
+        self,
+        translator: Translator,
+        sentences: Sequence[MarkedText],
+        search: Search,
+        aligned: bool = False,
+    ) -> list[list[MarkedTranslation]]:
+        """The n_best translations of each sentence, with their marks and scores, and `aligned` with
+        the attention behind them.
+        """
+        work = partial(translator.marked_translations, aligned=aligned)
+        return await self._submit(work, sentences, search, alone=True)
 
     async def _submit(
-        self, translator: Translator, sentences: Sequence[str], search: Search, alone: bool
+        self,
+        translate: Translate,
+        sentences: Sequence[Sentence],
+        search: Search,
+        alone: bool = False,
     ) -> list[Any]:
         if not sentences:
             return []
         done: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
-        job = Job(translator, search, sentences, alone, done, CALLER.get())
+        job = Job(translate, search, sentences, alone, done, CALLER.get())
         if not self._admit(job):
-            await asyncio.sleep(random.uniform(*REFUSAL_DELAY_SECONDS))
+            await take_time()
             raise Refusal(503, "the server is busy; try again", self._time_to_empty())
         try:
             return await done
@@ -190,6 +219,7 @@ class Batcher:
             finished = self._translate(batch)
             seconds = time.perf_counter() - start
             self._seconds_each += 0.1 * (seconds / len(batch) - self._seconds_each)
+            self._pace.learn(sum(job.work_of(row) for job, row in batch), seconds)
             self._observe(len(batch), seconds)
             if finished:
                 loop = next(iter(finished)).done.get_loop()
@@ -199,17 +229,13 @@ class Batcher:
     def _translate(self, batch: Batch) -> Outcomes:
         """Translate a batch and return the outcomes of the jobs that it finishes."""
         first = batch[0][0]
-        texts = [job.sentences[row] for job, row in batch]
-        translator, search = first.translator, first.search
+        sentences = [job.sentences[row] for job, row in batch]
 
         def abandoned() -> bool:
             return all(job.abandoned for job, _ in batch)
 
         try:
-            if first.alone:
-                found: Sequence[Any] = translator.translations(texts, search, stopped=abandoned)
-            else:
-                found = translator.texts(texts, search, stopped=abandoned)
+            found = first.translate(sentences, first.search, stopped=abandoned)
             return self._store(batch, found)
         except Abandoned:
             return {}
@@ -234,7 +260,9 @@ class Batcher:
             first = min(self._jobs, key=lambda job: self._work_had[job.caller])
             self._least_work = least = self._work_had[first.caller]
             room = min(self._max_together, max(1, MAX_BATCH_HYPOTHESES // first.search.beam_size))
-            if not first.alone:  # batches of a job that is alone do not depend on others
+            if first.alone:
+                room = min(room, MAX_ALONE_SENTENCES)
+            else:
                 room = min(room, math.ceil(self.waiting / len(self._threads)))
             # Sentences about as long as the one that has waited longest finish at the same time.
             candidates = in_turn(
@@ -243,14 +271,7 @@ class Batcher:
                     key=lambda job: (job is not first, abs(job.next_length - first.next_length)),
                 )
             )
-            batch: Batch = []
-            while candidates and len(batch) < room:
-                candidates = candidates[: room - len(batch)]
-                for job in candidates:
-                    self._work_had[job.caller] += job.next_work
-                    batch.append((job, job.taken))
-                    job.taken += 1
-                candidates = [job for job in candidates if job.left]
+            batch = self._filled(candidates, room)
             served = {job for job, _ in batch}
             others = [job for job in self._jobs if job not in served]
             continued = [job for job in self._jobs if job in served and job.left]
@@ -261,6 +282,24 @@ class Batcher:
                 name: had for name, had in self._work_had.items() if name in waiting or had > least
             }
             return batch
+
+    def _filled(self, candidates: Sequence[Job], room: int) -> Batch:
+        """A batch of these jobs, one sentence of each in turn, until it is full or its slice of
+        time is.
+        """
+        batch: Batch = []
+        work = 0.0
+        while candidates:
+            for job in candidates:
+                work += job.next_work
+                fits = job.alone or self._pace.fits(len(batch) + 1, work)
+                if len(batch) == room or not fits:
+                    return batch
+                self._work_had[job.caller] += job.next_work
+                batch.append((job, job.taken))
+                job.taken += 1
+            candidates = [job for job in candidates if job.left]
+        return batch
 
     def _store(self, batch: Batch, found: Sequence[Any]) -> Outcomes:
         """Store the results of a batch and return the jobs that are now complete."""

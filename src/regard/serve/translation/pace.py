@@ -1,0 +1,26 @@
+"""How long sentences take to translate, learned from those that were."""
+
+# A batch takes about so long, so that who comes meanwhile does not wait for long.
+SLICE_SECONDS = 0.02
+# So many sentences a batch may always have: they are hardly more work together than one.
+LEAST_TOGETHER = 4
+# Before anything was translated: the search for one hypothesis of one character.
+USUAL_SECONDS = 1.5e-5
+
+
+class Pace:
+    """The seconds for a unit of work, a moving average."""
+
+    def __init__(self) -> None:
+        self._seconds = USUAL_SECONDS
+
+    def learn(self, work: float, seconds: float) -> None:
+        """Hear how long some work took. What took much longer than usual says little: the machine
+        may have had other work.
+        """
+        usual = self._seconds
+        self._seconds += 0.3 * (min(max(seconds / work, usual / 2), usual * 2) - usual)
+
+    def fits(self, count: int, work: float) -> bool:
+        """Whether so many sentences of so much work fit into a slice of time."""
+        return count <= LEAST_TOGETHER or work * self._seconds <= SLICE_SECONDS
