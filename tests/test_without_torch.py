@@ -145,5 +145,7 @@ def test_a_run_is_served_as_with_pytorch(run: Path, expected: list[str]) -> None
         assert answer == {"translatedText": expected}
         automatic = post(port, q=TEXTS[0], source="auto", target="de")
         assert automatic["translatedText"] == expected[0]
-        refused = post(port, q=TEXTS[0], source="en", target="de", explain=True)
-        assert "needs PyTorch, which is not installed" in refused["error"]
+        explained = post(port, q=TEXTS[0], source="en", target="de", explain=True)
+        assert explained["translatedText"] == expected[0]
+        assert explained["regard"]["tokens"]
+        assert explained["regard"]["alignment"]

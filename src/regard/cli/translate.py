@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from regard.tasks.translation.translator import Translator
 
 LINES_AT_ONCE = 1000
+# As regard.text.formatted has it, which is loaded later.
+Format = Literal["text", "html", "xml"]
 
 
 @dataclass
@@ -91,6 +93,7 @@ def translate(
     /,
     *,
     search: Annotated[SearchFlags | None, Parameter(name="*")] = None,
+    format: Format = "text",
     prefix: str | None = None,
     align: bool = False,
     heads: Annotated[HeadFlags | None, Parameter(name="*")] = None,
@@ -108,18 +111,24 @@ def translate(
         A run folder.
     texts
         Texts to translate; without any, the lines of --input or of standard input, as they come.
+    format
+        How texts are written. Placeholders such as %s and {name}, addresses and tags are kept; of
+        html and xml, sentences are translated one by one, and entities are read.
     prefix
-        Begin every output with these words.
+        Begin every output with these words; then texts are translated as they are.
     align
         Print word alignments instead of texts, like 0-0 1-2: source word, target word, from 0.
     as_json
-        Print one JSON object per line: text, score, tokens, log-probabilities, alignment, and
-        the words of the source that were never seen in training.
+        Print one JSON object per line: text, score, tokens, log-probabilities, alignment, the
+        words of the source that were never seen in training, and how tags and placeholders found
+        their places: kept by the model, aligned by its attention, or guessed.
     """
     # Nothing is forked here, which the tokenizer's own threads would be in the way of.
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
     from regard.cli.checks import open_run
 
+    if format != "text" and (prefix or align):
+        raise UsageError(f"--format {format}: cannot go with --prefix or --align; leave these out")
     opened = open_run(run, "translate")
     flags = search or SearchFlags()
     flags.check(opened)
@@ -134,7 +143,7 @@ def translate(
     remarks = UnseenRemarks(translator, typed=bool(texts) or is_typed(texts, files))
     with files.answers(), switched(translator, heads), progress(texts, files) as advance:
         for batch in given:
-            answer(translator, batch, chosen, Shown(prefix, align, as_json))
+            answer(translator, batch, chosen, Shown(prefix, align, as_json, format))
             sys.stdout.flush()
             if not as_json:
                 remarks.add(batch)
@@ -144,11 +153,12 @@ def translate(
 
 @dataclass(frozen=True)
 class Shown:
-    """What an answer begins with, and how it is shown."""
+    """What an answer begins with, how it is shown, and how texts are written."""
 
     prefix: str | None
     align: bool
     as_json: bool
+    form: Format
 
 
 def answer(translator: "Translator", batch: list[str], search: "Search", shown: Shown) -> None:
@@ -156,9 +166,13 @@ def answer(translator: "Translator", batch: list[str], search: "Search", shown: 
 
     prefixes = [shown.prefix] * len(batch) if shown.prefix else []
     if not (shown.as_json or shown.align or search.n_best > 1):
-        results("\n".join(translator.texts(batch, search, prefixes)))
+        given = translator.texts(batch, search, prefixes) if prefixes else None
+        results("\n".join(given or translator.in_format(batch, shown.form, search)))
         return
-    found = translator.translations(batch, search, prefixes)
+    if prefixes or shown.align:
+        found = translator.translations(batch, search, prefixes)
+    else:
+        found = translator.translations_in_format(batch, shown.form, search)
     for text, each in zip(batch, found, strict=True):
         if shown.as_json or search.n_best > 1:
             show(text, each, translator, shown.as_json)
@@ -205,7 +219,9 @@ def pharaoh(text: str, translation: "Translation", translator: "Translator") -> 
 
 def facts(text: str, translation: "Translation", translator: "Translator") -> dict[str, object]:
     """What a program may want to know; words are aligned as (source, target)."""
-    alignment = translator.align(text, translation.ids).pairs() if translation.text else []
+    alignment = translation.alignment
+    if alignment is None:
+        alignment = translator.align(text, translation.ids).pairs() if translation.text else []
     return {
         "text": translation.text,
         "score": translation.score,
@@ -214,4 +230,5 @@ def facts(text: str, translation: "Translation", translator: "Translator") -> di
         "log_probabilities": translation.log_probabilities,
         "alignment": alignment,
         "unseen_words": translation.unseen_words,
+        "marks": translation.marks,
     }

@@ -1,5 +1,6 @@
 """The application of the server: every path, and what answers there."""
 
+import base64
 import json
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -160,7 +161,7 @@ class Endpoints:
     async def translate_file(self, call: Call) -> dict[str, str]:
         """Keep the translated file here, where it outlives the worker that translated it."""
         found = json.loads(bytes((await self.ask(call)).body))
-        name = self.downloads.keep(found["name"], found["text"].encode("utf-8", "replace"))
+        name = self.downloads.keep(found["name"], base64.b64decode(found["data"]))
         path = f"{call.request.scope.get(ROOT_PATH, '')}/download_file/{name}"
         url = call.request.base_url.replace(path=path, query="")
         return {"translatedFileUrl": str(url)}

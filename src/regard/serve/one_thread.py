@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-from collections import OrderedDict, deque
 from collections.abc import AsyncGenerator, Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
@@ -10,6 +9,7 @@ from typing import Any, TypeVar
 
 from regard.serve.http.limits import CALLER
 from regard.serve.http.refusal import Refusal
+from regard.serve.http.turns import Turns
 
 Result = TypeVar("Result")
 MAX_WAITING = 32
@@ -23,10 +23,8 @@ class OneThread:
     def __init__(self, max_waiting: int = MAX_WAITING) -> None:
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="one")
         self._max_waiting = max_waiting
-        self._waiting = 0
         self._is_busy = False
-        # Of each caller who waits, in the order of their turns.
-        self._queues: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
+        self._turns = Turns(self._next_turn)
 
     async def run(self, work: Callable[..., Result], *arguments: Any) -> Result:
         """Run a function in the thread and return its result. It never starts if the caller is
@@ -46,36 +44,17 @@ class OneThread:
         return await asyncio.wrap_future(running)
 
     async def _wait_for_turn(self, caller: str) -> None:
-        queue = self._queues.get(caller, deque())
-        callers = len(self._queues.keys() | {caller})
+        of_caller, most = self._turns.waiting_of(caller), self._max_waiting
         # A full queue still has room for who has less than an equal part of it.
-        is_full = self._waiting >= self._max_waiting and len(queue) >= self._max_waiting // callers
-        if is_full or len(queue) >= CALLER_SHARE * self._max_waiting:
+        is_full = self._turns.waiting >= most and of_caller >= most // self._turns.callers_with(
+            caller
+        )
+        if is_full or of_caller >= CALLER_SHARE * most:
             raise Refusal(503, "the server is busy; try again", 2)
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._queues.setdefault(caller, queue).append(turn)
-        self._waiting += 1
-        try:
-            await turn
-        except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
-                self._next_turn()  # it came too late
-            raise
-        finally:
-            self._waiting -= 1
+        await self._turns.wait(caller)
 
     def _next_turn(self) -> None:
-        """Give the thread to the caller whose turn it is, who then comes last."""
-        self._is_busy = False
-        while self._queues:
-            caller, queue = self._queues.popitem(last=False)
-            turn = queue.popleft()
-            if queue:
-                self._queues[caller] = queue
-            if not turn.cancelled():
-                self._is_busy = True
-                turn.set_result(None)
-                return
+        self._is_busy = self._turns.give()
 
     async def stream(self, source: Callable[[], Iterator[Result]]) -> AsyncGenerator[Result, None]:
         """Iterate in the thread and yield the items as they come. The iteration ends when the

@@ -56,7 +56,7 @@ class Source:
     def tree(self) -> Node:
         """The marks that are not shown among the units, as they are nested."""
         root = Node(None, None, 0, len(self.units), -1)
-        stack = [root]
+        stack, sides = [root], sides_of(self.marked)
         for number, mark in enumerate(self.marked.marks):
             place = self.places[number]
             if number in self.shown:
@@ -79,7 +79,7 @@ class Source:
                     outer.children = [half]
             else:
                 alone = Node(mark, None, place, place, number, "alone")
-                alone.sides = sides_of(self.marked, number)
+                alone.sides = sides[number]
                 stack[-1].children.append(alone)
         return root
 
@@ -88,15 +88,21 @@ def matches(node: Node, closing: Mark) -> bool:
     return node.opening is not None and node.opening.name == closing.name
 
 
-def sides_of(marked: MarkedText, number: int) -> Sides:
-    """The characters beside a mark, tags left out; "" at an edge of the text."""
-    place = [i for i, part in enumerate(marked.parts) if isinstance(part, Mark)][number]
-    before = next((part for part in reversed(marked.parts[:place]) if fills(part)), "")
-    after = next((part for part in marked.parts[place + 1 :] if fills(part)), "")
-    return (
-        before.text[-1] if isinstance(before, Mark) else before[-1:],
-        after.text[0] if isinstance(after, Mark) else after[:1],
-    )
+def sides_of(marked: MarkedText) -> list[Sides]:
+    """The characters beside each mark, tags left out; "" at an edge of the text."""
+    before, after = [], []
+    last = first = ""
+    for part in marked.parts:
+        if isinstance(part, Mark):
+            before.append(last)
+        if fills(part):
+            last = (part.text if isinstance(part, Mark) else part)[-1:]
+    for part in reversed(marked.parts):
+        if isinstance(part, Mark):
+            after.append(first)
+        if fills(part):
+            first = (part.text if isinstance(part, Mark) else part)[:1]
+    return [*zip(before, reversed(after), strict=True)]
 
 
 def fills(part: str | Mark) -> bool:
@@ -116,14 +122,14 @@ def project(source: Source, text: str, found: Sequence[Unit], links: Links) -> l
 
 def in_turn(source: Source, count: int) -> Iterator[int | Placed]:
     """Marks in their order among `count` units, each as far along as it is in the source."""
-    done = 0
+    done, sides = 0, sides_of(source.marked)
     for number, mark in enumerate(source.marked.marks):
         if number in source.shown:
             continue
         place = round(source.places[number] * count / max(1, len(source.units)))
         yield from range(done, place)
         done = max(done, place)
-        yield Placed(mark, mark.kind, sides_of(source.marked, number))
+        yield Placed(mark, mark.kind, sides[number])
     yield from range(done, count)
 
 

@@ -5,6 +5,7 @@ texts that are known to be written in them, and take all of it.
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from html import unescape
@@ -219,21 +220,25 @@ def _constructs(text: str, syntaxes: tuple[Syntax, ...]) -> Iterator[Found]:
     """Plurals and selections of ICU's messages, whole."""
     wanted = {"text", "icu", "brace"} & {*syntaxes}
     simple = re.compile(r"\{[^{}]{1,200}\}") if "icu" in syntaxes else None
-    for start in _COMPLEX.finditer(text) if wanted else ():
-        if end := _closing(text, start.start()):
-            yield Found(start.start(), end, Mark(text[start.start() : end], word=True))
+    complex_ones = [*_COMPLEX.finditer(text)] if wanted else []
+    ends = braces(text) if complex_ones else {}
+    for each in complex_ones:
+        start, end = each.start(), ends.get(each.start(), 0)
+        if start < end <= start + LONGEST_CONSTRUCT:
+            yield Found(start, end, Mark(text[start:end], word=True))
     for match in simple.finditer(text) if simple else ():
         yield Found(*match.span(), Mark(match[0], word=True))
 
 
-def _closing(text: str, start: int) -> int:
-    """The end of what begins with a brace; 0 if it has none."""
-    depth = 0
-    for place in range(start, min(len(text), start + LONGEST_CONSTRUCT)):
-        depth += (text[place] == "{") - (text[place] == "}")
-        if not depth:
-            return place + 1
-    return 0
+def braces(text: str) -> dict[int, int]:
+    """Where each brace that is closed begins, and where what it begins ends."""
+    found, waiting = {}, []
+    for each in re.finditer("[{}]", text):
+        if each[0] == "{":
+            waiting.append(each.start())
+        elif waiting:
+            found[waiting.pop()] = each.end()
+    return found
 
 
 def _tags(text: str, syntaxes: tuple[Syntax, ...]) -> Iterator[Found]:
@@ -242,7 +247,12 @@ def _tags(text: str, syntaxes: tuple[Syntax, ...]) -> Iterator[Found]:
         return
     matches = [*_TAG.finditer(text)] if "<" in text else []
     names = [(match["name"] or "", bool(match["end"])) for match in matches]
-    pairs = {name for name, end in names if (name, not end) in names}
+    both = {*names}
+    pairs = {name for name, end in both if (name, not end) in both}
+    closers: dict[str, list[int]] = {}
+    for match in matches:
+        if match["end"]:
+            closers.setdefault(match["name"].lower(), []).append(match.end())
     place = 0
     for match, (name, _) in zip(matches, names, strict=True):
         if match.start() < place:
@@ -251,7 +261,7 @@ def _tags(text: str, syntaxes: tuple[Syntax, ...]) -> Iterator[Found]:
         bare = match[0].strip("</>").strip() == name
         if strict and name and not (familiar and (bare or "=" in match[0])):
             continue
-        end = _verbatim_end(text, match, name) if "xml" not in syntaxes else 0
+        end = _verbatim_end(match, closers.get(name.lower(), [])) if "xml" not in syntaxes else 0
         if end:
             place = end
             yield Found(match.start(), end, Mark(text[match.start() : end], word=True))
@@ -259,12 +269,14 @@ def _tags(text: str, syntaxes: tuple[Syntax, ...]) -> Iterator[Found]:
             yield Found(*match.span(), Mark(match[0], tag_kind(match, name), name.lower()))
 
 
-def _verbatim_end(text: str, match: re.Match[str], name: str) -> int:
-    """Where a tag ends whose content is not language; 0 for every other tag."""
-    if name.lower() not in VERBATIM or match["end"] or match["void"]:
+def _verbatim_end(match: re.Match[str], ends: Sequence[int]) -> int:
+    """Where a tag ends whose content is not language, given where such tags are closed; 0 for
+    every other tag.
+    """
+    if (match["name"] or "").lower() not in VERBATIM or match["end"] or match["void"]:
         return 0
-    close = re.compile(rf"</{re.escape(name)}\s*>", re.IGNORECASE).search(text, match.end())
-    return close.end() if close else 0
+    after = bisect_right(ends, match.end())
+    return ends[after] if after < len(ends) else 0
 
 
 def tag_kind(match: re.Match[str], name: str) -> Kind:

@@ -18,7 +18,7 @@ async def translate(service: Service, fields: Fields) -> dict[str, Any]:
         texts=[text],
         source=language_code(service, source),
         target=language_code(service, target),
-        is_html=fields.get("format") == "html",
+        form="html" if fields.get("format") == "html" else "text",
     )
     (answer,) = await service.translate(request)
     return answered({"translatedText": answer.text})

@@ -1,6 +1,6 @@
 """The endpoints of DeepL."""
 
-from typing import Any
+from typing import Any, cast
 
 from regard.serve.api.parameters import (
     Fields,
@@ -12,6 +12,8 @@ from regard.serve.api.parameters import (
 )
 from regard.serve.http.refusal import Refusal
 from regard.serve.translation.service import Service, TranslationRequest
+from regard.text.documents.tags import Tags
+from regard.text.formatted import Format
 from regard.text.languages import language_name
 
 
@@ -31,8 +33,8 @@ async def translate(service: Service, fields: Fields) -> dict[str, Any]:
         texts=[encodable(text) for text in texts],
         source=language_code(service, required(fields, "source_lang")) if source else "auto",
         target=language_code(service, required(fields, "target_lang")),
-        is_html=bool(fields.get("tag_handling")),
-        ignored_tags=tag_names(fields.get("ignore_tags")),
+        form=read_tag_handling(fields),
+        tags=read_tags(fields),
     )
     shown = []
     for text, answer in zip(texts, await service.translate(request), strict=True):
@@ -59,10 +61,29 @@ async def languages(service: Service, fields: Fields) -> list[dict[str, Any]]:
     ]
 
 
-def tag_names(given: Any) -> frozenset[str]:
+def read_tag_handling(fields: Fields) -> Format:
+    given = fields.get("tag_handling") or "text"
+    if given not in ("text", "html", "xml"):
+        raise Refusal(400, "Value for 'tag_handling' not supported. It must be html or xml.")
+    return cast(Format, given)
+
+
+def read_tags(fields: Fields) -> Tags:
+    """What the fields say of tags. Names of HTML are the same in capitals."""
+    lower = fields.get("tag_handling") == "html"
+    return Tags(
+        ignored=tag_names(fields.get("ignore_tags"), lower),
+        splitting=tag_names(fields.get("splitting_tags"), lower),
+        joining=tag_names(fields.get("non_splitting_tags"), lower),
+        outline=fields.get("outline_detection") not in (False, 0, "0", "false"),
+    )
+
+
+def tag_names(given: Any, lower: bool) -> frozenset[str]:
     """The names of tags, sent as a list or separated by commas."""
     if isinstance(given, str):
         given = given.split(",")
     if not isinstance(given, list):
         return frozenset()
-    return frozenset(str(tag).strip().lower() for tag in given[:100])
+    names = (str(tag).strip() for tag in given[:100])
+    return frozenset(name.lower() if lower else name for name in names if name)

@@ -4,6 +4,7 @@ The refusals are LibreTranslate's own, word for word, since clients show or comp
 """
 
 import asyncio
+import base64
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any, TypeAlias
@@ -14,17 +15,22 @@ from regard.serve.api.parameters import (
     encodable,
     is_true,
     language_code,
+    optional,
     required,
 )
 from regard.serve.http.refusal import Refusal
 from regard.serve.http.request_fields import RequestFields
-from regard.serve.translation.files import FORMATS, read_text, translated_name
+from regard.serve.translation.files import read_file, translated_name
 from regard.serve.translation.service import (
     Answer,
     Service,
     TranslationRequest,
     best_answers,
+    unfinished,
 )
+from regard.text.documents.document import Wish
+from regard.text.documents.formats import FORMATS
+from regard.text.formatted import Format
 from regard.text.languages import language_name
 
 Events: TypeAlias = AsyncGenerator[dict[str, Any], None]
@@ -64,7 +70,7 @@ def read_request(service: Service, fields: Fields) -> tuple[TranslationRequest, 
         texts=texts,
         source=source_code(service, required(fields, "source")),
         target=language_code(service, required(fields, "target")),
-        is_html=read_format(fields) == "html",
+        form=read_format(fields),
         alternatives=read_alternatives(service, fields),
         explain=is_true(fields.get("explain")),
         use_memory=is_true(fields.get("memory")),
@@ -148,11 +154,14 @@ async def translate_file(service: Service, sent: RequestFields) -> dict[str, str
     file_name, data = uploaded[0]
     source = source_code(service, required(fields, "source"))
     target = language_code(service, required(fields, "target"))
-    text, is_html = read_text(file_name, data)
-    check_characters(service, len(text))
-    request = TranslationRequest([text], source, target, is_html)
-    (answer,) = await service.translate(request)
-    return {"name": translated_name(file_name, target), "text": answer.text}
+    known = "" if source == "auto" else source
+    wish = Wish(known, target, optional(fields, "column"), optional(fields, "into"))
+    async with service.reading:  # a document takes many times its size while it is read
+        document = await asyncio.to_thread(read_file, file_name, data, wish)
+        check_characters(service, sum(map(len, unfinished(document).values())))
+        translated = await service.translate_document(document, source, target)
+    name = translated_name(file_name, target)
+    return {"name": name, "data": base64.b64encode(translated).decode()}
 
 
 def read_texts(service: Service, fields: Fields) -> tuple[list[str], bool]:
@@ -177,12 +186,12 @@ def source_code(service: Service, code: str) -> str:
     return "auto" if code.lower() == "auto" else language_code(service, code)
 
 
-def read_format(fields: Fields) -> str:
+def read_format(fields: Fields) -> Format:
     given = fields.get("format") or "text"
     if given not in ("text", "html"):
         shown = given if isinstance(given, str) and given.isalnum() and len(given) <= 10 else "this"
         raise Refusal(400, f"{shown} format is not supported")
-    return str(given)
+    return "html" if given == "html" else "text"
 
 
 def read_alternatives(service: Service, fields: Fields) -> int:

@@ -21,8 +21,8 @@ from regard.serve.api.openapi_parts import (
     upper_case,
 )
 from regard.serve.api.openapi_series import series
-from regard.serve.translation.files import FORMATS
 from regard.serve.translation.service import Service
+from regard.text.documents.formats import FORMATS
 
 
 def description(service: Service) -> dict[str, Any]:
@@ -80,7 +80,7 @@ def libretranslate(service: Service) -> dict[str, Any]:
                     "source": source,
                     "target": codes,
                 },
-                {"api_key": TEXT},
+                {"api_key": TEXT, "column": TEXT, "into": TEXT},
             ),
             json_object({"translatedFileUrl": {"type": "string", "format": "uri"}}),
             sent_as="multipart/form-data",
@@ -159,7 +159,11 @@ def deepl(service: Service) -> dict[str, Any]:
                 {
                     "source_lang": upper_case(service.pairs.sources),
                     "tag_handling": {"type": "string", "enum": ["html", "xml"]},
-                    "ignore_tags": {"type": "array", "items": TEXT},
+                    **{
+                        f"{what}_tags": {"type": "array", "items": TEXT}
+                        for what in ("ignore", "splitting", "non_splitting")
+                    },
+                    "outline_detection": FLAG,
                     "show_billed_characters": FLAG,
                 },
             ),

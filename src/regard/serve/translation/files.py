@@ -2,18 +2,25 @@
 
 import re
 import secrets
+import struct
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import PurePath
+from zipfile import BadZipFile, ZipFile
 
+from regard.errors import DataError
 from regard.serve.http.refusal import Refusal
+from regard.text.documents.document import Document, Wish
+from regard.text.documents.formats import FORMATS, read_document
 
-# The suffixes that are accepted, and whether the file is HTML.
-FORMATS = {".txt": False, ".html": True, ".htm": True}
 KEPT_SECONDS = 1800.0
+# The most bytes of the members of an archive, such as a .docx, when it is unpacked.
+UNPACKED_BYTES = 32 << 20
 
 
 @dataclass(frozen=True)
@@ -54,23 +61,37 @@ def size(download: Download) -> int:
     return len(download.data)
 
 
-def read_text(name: str, data: bytes) -> tuple[str, bool]:
-    """The text of an uploaded file, and whether it is HTML."""
-    suffix = PurePath(name).suffix.lower()
-    if suffix not in FORMATS:
+def read_file(name: str, data: bytes, wish: Wish) -> Document:
+    """The document in an uploaded file."""
+    if PurePath(name).suffix.lower() not in FORMATS:
         raise Refusal(400, "Invalid request: file format not supported")
     if not data:
         raise Refusal(400, "Invalid request: empty file")
+    if (size := unpacked_bytes(data)) > UNPACKED_BYTES:
+        raise Refusal(400, f"Invalid request: the file has {size:,} bytes when it is unpacked")
     try:
-        return data.decode("utf-8-sig"), FORMATS[suffix]
-    except UnicodeDecodeError:
-        raise Refusal(400, "Invalid request: the file is not UTF-8 text") from None
+        return read_document(harmless(name), data, wish)
+    except DataError as error:
+        raise Refusal(400, f"Invalid request: {error}") from None
+
+
+def unpacked_bytes(data: bytes) -> int:
+    """How large the members of an archive say they are; 0 for what is no archive."""
+    with suppress(BadZipFile, ValueError, OSError, NotImplementedError, struct.error):
+        return sum(member.file_size for member in ZipFile(BytesIO(data)).infolist())
+    return 0
 
 
 def translated_name(name: str, target: str) -> str:
-    """The name of a translated file: report_de.txt for report.txt in German. Characters other than
-    ASCII letters and digits are replaced.
+    """The name of a translated file: report_de.txt for report.txt in German."""
+    path = PurePath(harmless(name))
+    return f"{path.stem}_{target}{'.po' if path.suffix == '.pot' else path.suffix}"
+
+
+def harmless(name: str) -> str:
+    """The name of a file without folders. Characters other than ASCII letters and digits are
+    replaced.
     """
     path = PurePath(name.replace("\\", "/").rsplit("/", 1)[-1])
     stem = re.sub(r"[^\w.-]+", "_", path.stem, flags=re.ASCII).strip("._")[:80] or "text"
-    return f"{stem}_{target}{path.suffix.lower()}"
+    return f"{stem}{path.suffix.lower()}"

@@ -8,6 +8,7 @@ from html import escape, unescape
 from typing import Any
 
 from regard.decode.search import Search
+from regard.errors import DataError
 from regard.serve.batch_metrics import BatchMetrics
 from regard.serve.http.limits import Limits
 from regard.serve.http.refusal import Refusal
@@ -15,13 +16,15 @@ from regard.serve.models import Models
 from regard.serve.one_thread import OneThread
 from regard.serve.translation.batching import Batcher
 from regard.serve.translation.detection import DetectedLanguage, Detector
-from regard.serve.translation.explaining import explain
-from regard.serve.translation.markup import split_html
+from regard.serve.translation.explaining import explanation
 from regard.serve.translation.memory import TranslationMemory
 from regard.serve.translation.pairs import LanguagePair, LanguagePairs
-from regard.serve.translation.placeholders import keeps_placeholders, split_at_placeholders
-from regard.serve.translation.splitting import Document, split_text
-from regard.tasks.translation.translation import Translation
+from regard.tasks.translation.marked import MarkedTranslation, without_marks
+from regard.text.documents.document import Code, Document, Pieces, words_of
+from regard.text.documents.sentences import cut, marked, unmarked
+from regard.text.documents.tags import NO_TAGS, Tags
+from regard.text.formatted import Format, FormattedText, as_text, formatted
+from regard.text.marks import Mark
 
 # Longer texts are split in a thread, so that other requests are answered meanwhile.
 LONG_CHARACTERS = 2000
@@ -31,16 +34,18 @@ STREAMED_SENTENCES = 8
 
 @dataclass(frozen=True)
 class TranslationRequest:
-    """Texts to translate, and how. `source` may be "auto"."""
+    """Texts to translate, and how. `source` may be "auto"; `tags` says what tags with some names
+    are.
+    """
 
     texts: list[str]
     source: str
     target: str
-    is_html: bool = False
+    form: Format = "text"
     alternatives: int = 0
     explain: bool = False
     use_memory: bool = False
-    ignored_tags: frozenset[str] = frozenset()
+    tags: Tags = NO_TAGS
 
 
 @dataclass
@@ -56,13 +61,14 @@ class Answer:
 @dataclass
 class PendingText:
     """A text that is being translated: its sentences, the pairs that translate them one after the
-    other, and the outputs of each sentence.
+    other, and the last of these pairs' translations of each sentence, with what their marks are.
     """
 
-    document: Document
+    text: FormattedText
     route: list[LanguagePair]
     detected: DetectedLanguage | None
-    outputs: list[list[Translation]] = field(default_factory=list)
+    outputs: list[list[MarkedTranslation]] = field(default_factory=list)
+    codes: list[dict[Mark, Code]] = field(default_factory=list)
 
 
 @dataclass
@@ -75,6 +81,8 @@ class Service:
     memory: TranslationMemory | None = None
     models: Models = field(default_factory=Models)
     thread: OneThread = field(default_factory=OneThread)  # for PyTorch models
+    # One document at a time is in memory.
+    reading: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
 
     async def translate(self, request: TranslationRequest) -> list[Answer]:
         """An answer for each text, in order."""
@@ -84,7 +92,8 @@ class Service:
             answers = [self._answer(each, request) for each in texts]
             if request.explain:
                 for each, answer in zip(texts, answers, strict=True):
-                    answer.extra |= await self._explain(each)
+                    best = [found[0] for found in each.outputs]
+                    answer.extra |= explanation(best, aligned=len(each.route) == 1)
             return answers
         filled = await self._search_best(texts, request)
         return best_answers(texts, filled)
@@ -94,20 +103,57 @@ class Service:
     ) -> AsyncGenerator[tuple[int, str], None]:
         """Translate the texts one after the other, in pieces: (number of the text, next piece)."""
         for number, each in enumerate(texts):
-            translations: list[str] = []
-            sent, count = 0, len(each.document.sentences)
+            translations: list[Pieces] = []
+            sentences = each.text.sentences
+            sent, count = 0, len(sentences)
             while True:
                 start = len(translations)
                 group_size = STREAMED_SENTENCES if start else 1
-                group = each.document.sentences[start : start + group_size]
+                group = sentences[start : start + group_size]
                 for pair in each.route:
                     group = await self._best(pair, group, request.use_memory)
                 translations += group
-                text = each.document.fill(translations, request.target)
+                text = each.text.fill(translations, request.target)
                 yield number, text[sent:]
                 sent = len(text)
                 if len(translations) == count:
                     break
+
+    async def translate_document(self, document: Document, source: str, target: str) -> bytes:
+        """The file of a document with its unfinished texts translated. Equal sentences are
+        translated once.
+        """
+        if source == "auto":
+            text = " ".join(unfinished(document).values())
+            source = (await asyncio.to_thread(self._detected, text)).language
+        route = self.pairs.route(source, target)
+        if not route:
+            return document.write({})
+        cuts = await asyncio.to_thread(
+            lambda: {row: cut(document.segments[row], source) for row in unfinished(document)}
+        )
+        places: dict[Pieces, int] = {}
+        for each in cuts.values():
+            for sentence in each.sentences:
+                places.setdefault(sentence, len(places))
+        found = [*places]
+        for pair in route:
+            found = await self._translated(pair, found)
+        filled = {
+            row: each.filled(
+                {at: found[places[text]] for at, text in enumerate(each.sentences)}, target
+            )
+            for row, each in cuts.items()
+        }
+        try:
+            return await asyncio.to_thread(document.write, filled)
+        except DataError as error:
+            raise Refusal(400, f"Invalid request: {error}") from None
+
+    def _detected(self, text: str) -> DetectedLanguage:
+        if not self.pairs.sources:
+            raise Refusal(400, "no translator is served here; serve the run of one")
+        return self.detector.best(text, self.pairs.sources)
 
     async def split(self, request: TranslationRequest) -> list[PendingText]:
         """Split the texts into sentences, and find a route for each text."""
@@ -121,36 +167,33 @@ class Service:
         for text in request.texts:
             detected = None
             if request.source == "auto":
-                if not self.pairs.sources:
-                    raise Refusal(400, "no translator is served here; serve the run of one")
-                detected = self.detector.best(text, self.pairs.sources)
+                detected = self._detected(text)
             source = detected.language if detected else request.source
             route = self.pairs.route(source, request.target)
             known = None
             if request.use_memory:
                 known = self._known(text, source, request)
             if known is not None or not route:
-                document = Document(parts=[text if known is None else known])
-            elif request.is_html:
-                document = split_html(text, source, request.ignored_tags)
+                split = FormattedText([text if known is None else known], as_text)
             else:
-                document = split_text(text, source)
-            texts.append(PendingText(document, route, detected))
+                split = formatted(text, request.form, source, request.tags)
+            texts.append(PendingText(split, route, detected))
         return texts
 
     def _known(self, text: str, source: str, request: TranslationRequest) -> str | None:
         """The suggestion for a whole text. Suggestions are texts, never markup."""
-        if self.memory is None or (request.is_html and "<" in text):
+        has_markup = request.form != "text"
+        if self.memory is None or (has_markup and "<" in text):
             return None
-        plain = unescape(text) if request.is_html else text
+        plain = unescape(text) if has_markup else text
         known = self.memory.find(source, request.target, plain.strip())
-        return escape(known, quote=False) if known and request.is_html else known
+        return escape(known, quote=False) if known and has_markup else known
 
     async def _search_best(
         self, texts: Sequence[PendingText], request: TranslationRequest
     ) -> list[str]:
         """The best translation of each text. Sentences for one pair are translated together."""
-        current = [list(each.document.sentences) for each in texts]
+        current = [each.text.sentences for each in texts]
         for hop in range(2):
             groups: dict[int, list[int]] = defaultdict(list)
             for index, each in enumerate(texts):
@@ -163,61 +206,78 @@ class Service:
                 for index in members:
                     current[index] = [next(found) for _ in current[index]]
         return [
-            each.document.fill(found, request.target)
+            each.text.fill(found, request.target)
             for each, found in zip(texts, current, strict=True)
         ]
 
-    async def _best(self, pair: LanguagePair, sentences: list[str], use_memory: bool) -> list[str]:
-        """The best translation of each sentence. One that loses or invents a placeholder is
-        replaced by the translation of the text between the placeholders.
-        """
+    async def _best(
+        self, pair: LanguagePair, sentences: Sequence[Pieces], use_memory: bool
+    ) -> list[Pieces]:
+        """The best translation of each sentence, with its tags and placeholders."""
         known: dict[int, str] = {}
         if use_memory and self.memory:
             for row, sentence in enumerate(sentences):
-                if (better := self.memory.find(pair.source, pair.target, sentence)) is not None:
+                if has_formatting(sentence):
+                    continue
+                better = self.memory.find(pair.source, pair.target, as_text(sentence))
+                if better is not None:
                     known[row] = better
         rest = [sentence for row, sentence in enumerate(sentences) if row not in known]
-        translator = pair.translator
-        found = iter(await self.batcher.best(translator, rest, translator.search))
-        outputs = [known[row] if row in known else next(found) for row in range(len(sentences))]
-        both = enumerate(zip(sentences, outputs, strict=True))
-        if lost := [row for row, (text, output) in both if not keeps_placeholders(text, output)]:
-            documents = [split_at_placeholders(sentences[row], pair.source) for row in lost]
-            rest = [sentence for each in documents for sentence in each.sentences]
-            found = iter(await self.batcher.best(translator, rest, translator.search))
-            for row, each in zip(lost, documents, strict=True):
-                outputs[row] = each.fill([next(found) for _ in each.sentences], pair.target)
-        return outputs
+        found = iter(await self._translated(pair, rest))
+        return [(known[row],) if row in known else next(found) for row in range(len(sentences))]
+
+    async def _translated(self, pair: LanguagePair, sentences: Sequence[Pieces]) -> list[Pieces]:
+        given = [marked(sentence) for sentence in sentences]
+        texts, translator = [text for text, _ in given], pair.translator
+        if any(text.marks for text in texts):
+            found = await self.batcher.marked(translator, texts, translator.search)
+        else:
+            plain = [text.written for text in texts]
+            outputs = await self.batcher.best(translator, plain, translator.search)
+            found = [*map(without_marks, texts, outputs)]
+        return [unmarked(each.text, codes) for each, (_, codes) in zip(found, given, strict=True)]
 
     async def _search_scored(
         self, texts: Sequence[PendingText], request: TranslationRequest
     ) -> None:
         """Find all outputs of each text with their scores. A pivot passes on its best output."""
         for each in texts:
-            sentences = list(each.document.sentences)
+            sentences = each.text.sentences
             for pair in each.route[:-1]:
-                translator = pair.translator
-                sentences = await self.batcher.best(translator, sentences, translator.search)
+                sentences = await self._translated(pair, sentences)
             if each.route:
                 translator = each.route[-1].translator
                 search = widened(translator.search, request.alternatives + 1)
-                each.outputs = await self.batcher.scored(translator, sentences, search)
+                given = [marked(sentence) for sentence in sentences]
+                each.codes = [codes for _, codes in given]
+                each.outputs = await self.batcher.scored(
+                    translator, [text for text, _ in given], search, request.explain
+                )
 
     def _answer(self, each: PendingText, request: TranslationRequest) -> Answer:
-        ranked = [
-            each.document.fill(
-                [found[min(rank, len(found) - 1)].text for found in each.outputs], request.target
-            )
-            for rank in range(request.alternatives + 1)
-        ]
-        others = list(dict.fromkeys(text for text in ranked[1:] if text != ranked[0]))
-        return Answer(ranked[0], others, each.detected, pivot_of(each.route))
+        def ranked(rank: int) -> str:
+            found = [
+                unmarked(outputs[min(rank, len(outputs) - 1)].text, codes)
+                for outputs, codes in zip(each.outputs, each.codes, strict=True)
+            ]
+            return each.text.fill(found, request.target)
 
-    async def _explain(self, each: PendingText) -> dict[str, Any]:
-        """Explain a translation. With a pivot only the last step is explained, not aligned."""
-        aligner = each.route[0].translator if len(each.route) == 1 else None
-        best = [found[0] for found in each.outputs]
-        return await explain(self.thread, each.document.sentences, best, aligner)
+        best, *others = map(ranked, range(request.alternatives + 1))
+        different = list(dict.fromkeys(text for text in others if text != best))
+        return Answer(best, different, each.detected, pivot_of(each.route))
+
+
+def unfinished(document: Document) -> dict[int, str]:
+    """The texts of a document that are to be translated, by the numbers of their segments."""
+    return {
+        row: words_of(segment.pieces)
+        for row, segment in enumerate(document.segments)
+        if not segment.finished
+    }
+
+
+def has_formatting(sentence: Pieces) -> bool:
+    return any(isinstance(piece, Code) and not piece.is_text for piece in sentence)
 
 
 def best_answers(texts: Sequence[PendingText], filled: Sequence[str]) -> list[Answer]:

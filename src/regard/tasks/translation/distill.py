@@ -81,6 +81,7 @@ def distillation(
     search = Search(**recipe_of(teacher).decode.model_dump())
     if beam_size is not None:
         search = replace(search, beam_size=beam_size)
+    run.check_links()
     try:
         run.training.mkdir(parents=True, exist_ok=True)
         Pairs(run).train.parent.mkdir(exist_ok=True)

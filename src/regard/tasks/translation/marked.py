@@ -6,6 +6,7 @@ put back where the words stand that they belong to, by the model's own attention
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -13,10 +14,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from regard.tasks.translation.translation import Translation
 from regard.text.marks import Mark, MarkedText
 from regard.text.projection import MOST_MARKS, Source, project
 from regard.text.protect import protect
-from regard.text.units import linked, over_units, units
+from regard.text.units import Unit, linked, over_units, units
 
 # How the marks of a translation found their places: the model wrote them, or there were none;
 # attention says which words they belong to; or by their place in the source alone.
@@ -24,28 +26,51 @@ Placing = Literal["kept", "aligned", "guessed"]
 # Longer marks are never shown to the model.
 LONGEST_SHOWN = 60
 
+# A text without any of these has nothing that looks like a mark.
+SIGNS = re.compile(r"[%{}<$`@\[]|://|www\.|mailto:")
+
 Attention = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True)
-class MarkedTranslation:
-    """A translation with the marks of its source."""
-
-    text: MarkedText
-    placing: Placing
-
-    def __str__(self) -> str:
-        return str(self.text)
-
-
-@dataclass(frozen=True)
 class Output:
-    """What a model made of a text, with its attention over pieces if that was asked for."""
+    """What a model made of a text, with its attention over pieces if that was asked for, and its
+    scores if these were.
+    """
 
     text: str
     attention: Attention | None = None
     source_pieces: Sequence[tuple[int, int]] = ()
     pieces: Sequence[tuple[int, int]] = ()
+    scored: Translation | None = None
+
+    def word_links(self, source: str) -> list[tuple[int, int]]:
+        """The source word that each word comes from most, by attention: (source word, word)."""
+        if self.attention is None:
+            return []
+        found, there = words(self.text), words(source)
+        weights = over_units(self.attention, self.pieces, found, self.source_pieces, there)
+        return [(int(row.argmax()), at) for at, row in enumerate(weights) if row.any()]
+
+
+def words(text: str) -> list[Unit]:
+    """The words of a text, which are separated by white space."""
+    return [Unit(*each.span(), each[0]) for each in re.finditer(r"\S+", text)]
+
+
+@dataclass(frozen=True)
+class MarkedTranslation:
+    """A translation with the marks of its source. `read` is the text as the model read it, and
+    `output` what it made of that; nothing where the text stays as it is.
+    """
+
+    text: MarkedText
+    placing: Placing
+    read: str = ""
+    output: Output = Output("")
+
+    def __str__(self) -> str:
+        return str(self.text)
 
 
 class Written(NamedTuple):
@@ -84,6 +109,8 @@ def joined(parts: Sequence[Written]) -> Output:
 
 # Translates texts; the flags say for which the attention is wanted.
 Translate = Callable[[Sequence[str], Sequence[bool]], Sequence[Output]]
+# The same with several outputs of each text, the best first.
+TranslateRanked = Callable[[Sequence[str], Sequence[bool]], Sequence[Sequence[Output]]]
 
 
 @dataclass(frozen=True)
@@ -114,7 +141,8 @@ class Draft:
         layout = self.marked.layout(lambda number, mark: self.shown[number])
         numbers = [number for number, shown in enumerate(self.shown) if shown]
         found = units(layout.text, {layout.spans[number]: number for number in numbers})
-        places = [sum(unit.end <= start for unit in found) for start, _ in layout.spans]
+        ends = [unit.end for unit in found]
+        places = [bisect_right(ends, start) for start, _ in layout.spans]
         return Source(self.marked, found, places, frozenset(numbers))
 
     def finished(self, output: Output, normalise: Callable[[str], str]) -> MarkedTranslation | None:
@@ -124,6 +152,8 @@ class Draft:
         invented = strangers(output.text, spans, self.marked)
         if any(self.shown) and (others or invented or len(spans) < sum(map(bool, written))):
             return None
+        if not self.shown and not invented:
+            return self.with_parts([output.text], "kept", output)
         placed = {**spans, **dict.fromkeys(invented, -1)}
         target = units(output.text, placed)
         source = self.source()
@@ -138,15 +168,18 @@ class Draft:
         if left_out := self.shown.count(""):
             guessed = weights is None or not target or left_out > MOST_MARKS
             how = "guessed" if guessed else "aligned"
-        return self.with_parts(parts, how)
+        return self.with_parts(parts, how, output)
 
-    def with_parts(self, parts: Sequence[str | Mark], how: Placing) -> MarkedTranslation:
+    def with_parts(
+        self, parts: Sequence[str | Mark], how: Placing, output: Output
+    ) -> MarkedTranslation:
         """The parts between the white space that is around the source."""
         written = self.marked.parts
         first, last = (written[0], written[-1]) if written else ("", "")
         lead = first[: len(first) - len(first.lstrip())] if isinstance(first, str) else ""
         trail = last[len(last.rstrip()) :] if isinstance(last, str) and last.strip() else ""
-        return MarkedTranslation(self.marked.with_parts([lead, *parts, trail]), how)
+        whole = self.marked.with_parts([lead, *parts, trail])
+        return MarkedTranslation(whole, how, self.text, output)
 
 
 def found_marks(text: str, written: Sequence[str]) -> tuple[dict[tuple[int, int], int], bool]:
@@ -173,7 +206,7 @@ def strangers(
     syntaxes = [each for each in marked.syntaxes if each not in ("html", "xml")]
     if marked.escaped:
         syntaxes.append("address")
-    if not syntaxes:
+    if not syntaxes or not SIGNS.search(text):
         return []
     found, place = [], 0
     for part in protect(text, *syntaxes).parts:
@@ -192,7 +225,47 @@ def translated(
     """The translation of each text, with exactly its marks. A text without a letter or digit
     beside its marks stays as it is.
     """
-    found = [MarkedTranslation(text, "kept") for text in texts]
+
+    def ranked(plain: Sequence[str], aligned: Sequence[bool]) -> list[list[Output]]:
+        return [[output] for output in translate(plain, aligned)]
+
+    return [best for best, *_ in ranked_translations(texts, ranked, normalise)]
+
+
+def placing_of(sentences: Sequence[MarkedTranslation]) -> Placing:
+    """How the marks of several sentences found their places: as the least sure of them."""
+    found = {each.placing for each in sentences}
+    return "guessed" if "guessed" in found else "aligned" if "aligned" in found else "kept"
+
+
+def word_pairs(sentences: Sequence[MarkedTranslation]) -> list[tuple[int, int]]:
+    """Pairs of (source word, target word), as the model has read and written them. Words are
+    separated by white space and numbered through all sentences.
+    """
+    pairs: list[tuple[int, int]] = []
+    source_words = target_words = 0
+    for each in sentences:
+        links = each.output.word_links(each.read)
+        pairs += [(source + source_words, target + target_words) for source, target in links]
+        source_words += len(each.read.split())
+        target_words += len(each.output.text.split())
+    return pairs
+
+
+def without_marks(text: MarkedText, output: str) -> MarkedTranslation:
+    """The translation of a text that has no marks: then there are none in it, either."""
+    found = Draft.of(text, with_words=False).finished(Output(output), str)
+    assert found is not None
+    return found
+
+
+def ranked_translations(
+    texts: Sequence[MarkedText], translate: TranslateRanked, normalise: Callable[[str], str]
+) -> list[list[MarkedTranslation]]:
+    """The translations of each text, the best first. Of those behind the best one, only those with
+    all marks count.
+    """
+    found = [[MarkedTranslation(text, "kept")] for text in texts]
     rest = [row for row, text in enumerate(texts) if any(map(str.isalnum, text.written))]
     for with_words in (True, False):
         drafts = [Draft.of(texts[row], with_words=with_words) for row in rest]
@@ -200,10 +273,10 @@ def translated(
             break
         outputs = translate([each.text for each in drafts], [each.needs_places for each in drafts])
         waiting, rest = rest, []
-        for row, draft, output in zip(waiting, drafts, outputs, strict=True):
-            done = draft.finished(output, normalise)
-            if done is None:
+        for row, draft, ranked in zip(waiting, drafts, outputs, strict=True):
+            best, *others = (draft.finished(output, normalise) for output in ranked)
+            if best is None:
                 rest.append(row)
             else:
-                found[row] = done
+                found[row] = [best, *(each for each in others if each is not None)]
     return found

@@ -28,6 +28,11 @@ class Translation:
         The pieces as numbers, which `maps` and `align` take exactly.
     unseen_words : list of str
         The words of the source that were never seen in training; none in a run that does not know.
+    marks : str or None
+        How tags and placeholders found their places: `"kept"` by the model, `"aligned"` by its
+        attention, or `"guessed"` by where they were; None in a text without any.
+    alignment : list of (source word, target word), or None
+        Of a text with tags or placeholders, as the model read and wrote it.
     """
 
     text: str
@@ -37,6 +42,8 @@ class Translation:
     finished: bool
     ids: list[int] = field(default_factory=list)
     unseen_words: list[str] = field(default_factory=list)
+    marks: str | None = None
+    alignment: list[tuple[int, int]] | None = None
 
     @classmethod
     def of(cls, hypothesis: Hypothesis, tokenizer: Tokenizer) -> Self:

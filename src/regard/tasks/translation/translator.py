@@ -8,8 +8,9 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, overload
+from typing import TYPE_CHECKING, Any, Self, get_args, overload
 
+from regard.decode.hypothesis import Hypothesis
 from regard.decode.search import Search
 from regard.engines import Engine, EngineName, Stopped, never
 from regard.engines.ctranslate2 import CTranslate2, fingerprint, graphics_cards
@@ -17,11 +18,10 @@ from regard.errors import RequestError, RunError
 from regard.tasks.inputs import parameters, same_length, texts_of
 from regard.tasks.task import Evaluation, Test
 from regard.tasks.translation.looking import LooksInside
-from regard.tasks.translation.marked import MarkedTranslation, Output, Written, translated
-from regard.tasks.translation.marked import joined as joined_output
-from regard.tasks.translation.parts import parts_of
+from regard.tasks.translation.marking import KeepsMarks
+from regard.tasks.translation.parts import Parts, parts_of
 from regard.tasks.translation.translation import Translation, joined, of_source
-from regard.text.marks import MarkedText
+from regard.text.formatted import Format
 from regard.text.tokenizer import Tokenizers
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def languages_of(run: "Run") -> tuple[str, str] | None:
     return codes
 
 
-class Translator(LooksInside):
+class Translator(LooksInside, KeepsMarks):
     """Translates sentences of one language into another.
 
     `regard.load` or `Translator.load` gives one of a run folder.
@@ -127,6 +127,7 @@ class Translator(LooksInside):
             return cls._with_torch(folder, device)
         from regard.run import Run
 
+        Run(Path(folder)).check_links()
         slow = cache(lambda: cls._with_torch(folder, device))
         otherwise = (lambda: slow().engine) if engine == "auto" else None
         try:
@@ -185,13 +186,18 @@ class Translator(LooksInside):
         return self._model()
 
     @overload
-    def translate(self, texts: str, beam_size: int | None = None) -> str: ...  # type: ignore[overload-overlap]
+    def translate(  # type: ignore[overload-overlap]
+        self, texts: str, beam_size: int | None = None, format: Format = "text"
+    ) -> str: ...
     @overload
-    def translate(self, texts: Iterable[str], beam_size: int | None = None) -> list[str]: ...
     def translate(
-        self, texts: str | Iterable[str], beam_size: int | None = None
+        self, texts: Iterable[str], beam_size: int | None = None, format: Format = "text"
+    ) -> list[str]: ...
+    def translate(
+        self, texts: str | Iterable[str], beam_size: int | None = None, format: Format = "text"
     ) -> str | list[str]:
-        """Translate texts.
+        """Translate texts. Placeholders such as `%s` and `{name}`, addresses and tags are in the
+        translations exactly as in the texts.
 
         Parameters
         ----------
@@ -200,6 +206,9 @@ class Translator(LooksInside):
             empty; a long one is translated in parts.
         beam_size
             Hypotheses kept at each step; by default, as the run's recipe says.
+        format
+            How texts are written: `"text"`, or `"html"` or `"xml"`, of which sentences are
+            translated one by one, and entities are read.
 
         Returns
         -------
@@ -212,7 +221,9 @@ class Translator(LooksInside):
             What was given is not a text.
         """
         search = self.search if beam_size is None else replace(self.search, beam_size=beam_size)
-        found = self.texts(texts_of(texts, "translate"), search)
+        if format not in get_args(Format):
+            raise RequestError(f"format {format!r}: is unknown; use text, html or xml")
+        found = self.in_format(texts_of(texts, "translate"), format, search)
         return found[0] if isinstance(texts, str) else found
 
     def evaluate(
@@ -270,64 +281,17 @@ class Translator(LooksInside):
                 found[owner].append(text)
         return [" ".join(each) for each in found]
 
-    def marked(
-        self,
-        texts: Sequence[MarkedText],
-        search: Search | None = None,
-        stopped: Stopped = never,
-    ) -> list[MarkedTranslation]:
-        """Translate texts with marks, which are in the translations exactly as in the texts.
-
-        Parameters
-        ----------
-        texts
-            Texts as `regard.text.protect.protect` gives them.
-        search
-            How to search; by default, as the recipe says.
-        stopped
-            A function that ends the search when it returns True.
-
-        Returns
-        -------
-        list of MarkedTranslation
-            One for each text; `str` gives it as it is written.
-        """
-
-        def translate(plain: Sequence[str], aligned: Sequence[bool]) -> list[Output]:
-            return self._outputs(plain, aligned, search or self.search, stopped)
-
-        return translated(texts, translate, self.tokenizers.target.normalise)
-
-    def _outputs(
-        self, texts: Sequence[str], aligned: Sequence[bool], search: Search, stopped: Stopped
-    ) -> list[Output]:
-        """The best translation of each text, with the attention behind it where it is asked for."""
-        source, target = self.tokenizers
-        parts = parts_of(texts, (), self.tokenizers, self.limit)
-        outputs = self.engine.best(parts.sources, parts.prefixes, search, stopped)
-        wanted = [row for row, owner in enumerate(parts.owners) if aligned[owner]]
-        attention = dict(
-            zip(
-                wanted,
-                self.engine.attention(
-                    [parts.sources[row] for row in wanted], [outputs[row] for row in wanted]
-                ),
-                strict=True,
-            )
-        )
-        written: list[list[Written]] = [[] for _ in texts]
-        places = [source.places(texts[row]) if aligned[row] else [] for row in range(len(texts))]
-        for row, (owner, text) in enumerate(
-            zip(parts.owners, target.decode_batch(outputs), strict=True)
-        ):
-            if row not in attention:
-                written[owner].append(Written((), text, (), None))
-                continue
-            count = len(parts.sources[row])
-            here, places[owner] = places[owner][:count], places[owner][count:]
-            there = target.places_of(outputs[row], text)
-            written[owner].append(Written(here, text, there, attention[row]))
-        return [joined_output(each) for each in written]
+    def _scored(
+        self, texts: Sequence[str], parts: Parts, searched: Sequence[Sequence[Hypothesis]]
+    ) -> list[list[Translation]]:
+        """The translations of each text, given the hypotheses of its parts."""
+        found: list[list[list[Translation]]] = [[] for _ in texts]
+        for owner, hypotheses in zip(parts.owners, searched, strict=True):
+            results = [Translation.of(each, self.tokenizers.target) for each in hypotheses]
+            found[owner].append(results)
+        empty = [Translation("", 0.0, [], [], finished=True)]
+        every = [joined(results) if results else empty for results in found]
+        return [*map(of_source, map(self.unseen_words, texts), every)]
 
     def translations(
         self,
@@ -362,13 +326,7 @@ class Translator(LooksInside):
         given = texts_of(texts, "translations")
         parts = parts_of(given, prefixes, self.tokenizers, self.limit)
         searched = self.engine.search(parts.sources, parts.prefixes, search or self.search, stopped)
-        found: list[list[list[Translation]]] = [[] for _ in given]
-        for owner, hypotheses in zip(parts.owners, searched, strict=True):
-            results = [Translation.of(each, self.tokenizers.target) for each in hypotheses]
-            found[owner].append(results)
-        empty = [Translation("", 0.0, [], [], finished=True)]
-        every = [joined(results) if results else empty for results in found]
-        return [*map(of_source, map(self.unseen_words, given), every)]
+        return self._scored(given, parts, searched)
 
 
 def unchanged(load: "Callable[[], Translator]", folder: Path, loaded: str) -> "Model":

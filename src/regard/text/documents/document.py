@@ -145,7 +145,7 @@ def bounds(parts: Sequence[Part]) -> tuple[int, int]:
     def is_outside(at: int) -> bool:
         piece = parts[at].piece
         if isinstance(piece, str):
-            return not piece.strip(WHITE)
+            return not piece.strip()
         return count[piece.number] == 1 and not piece.shown
 
     while first < last:

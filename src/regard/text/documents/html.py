@@ -4,11 +4,8 @@ Inline tags are codes of the segment. Everything else stays, character for chara
 """
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from html import escape, unescape
-from html.parser import HTMLParser
-from itertools import pairwise
 
 from regard.text.documents.content import Content, Edits
 from regard.text.documents.document import (
@@ -25,44 +22,8 @@ from regard.text.documents.document import (
     text_parts,
     words_of,
 )
-from regard.text.protect import VOID
+from regard.text.documents.tags import Token, scan_html
 
-INLINE = frozenset(
-    [
-        "a",
-        "abbr",
-        "acronym",
-        "b",
-        "bdi",
-        "bdo",
-        "big",
-        "cite",
-        "data",
-        "del",
-        "dfn",
-        "em",
-        "font",
-        "i",
-        "ins",
-        "label",
-        "mark",
-        "q",
-        "s",
-        "small",
-        "span",
-        "strike",
-        "strong",
-        "sub",
-        "sup",
-        "time",
-        "tt",
-        "u",
-    ]
-)
-# What is inside is no text; the second ones may stand in a sentence.
-UNTRANSLATED = frozenset(["pre", "script", "style", "template", "textarea"])
-UNTRANSLATED_INLINE = frozenset(["code", "kbd", "math", "samp", "svg", "var"])
-ALONE = frozenset({"img", "wbr"})
 ATTRIBUTES = frozenset({"alt", "aria-label", "placeholder", "title"})
 _ATTRIBUTE = re.compile(r"""([^\s"'<>/=]+)\s*=\s*("[^"]*"|'[^']*')""")
 _SPACE = re.compile(r"\s+")
@@ -70,19 +31,9 @@ _META = re.compile(r"""<meta\b[^>]*\bname\s*=\s*["']?(description|og:title|og:de
 Write = Callable[[Pieces, Edits], str]
 
 
-@dataclass(frozen=True)
-class Token:
-    kind: str  # text, open, close, alone, other
-    tag: str
-    start: int
-    end: int
-    is_kept: bool = False  # by translate="no"
-
-
 def read(name: str, data: bytes, wish: Wish) -> Document:
     content = Content.of(name, data)
-    reader = _Reader(content)
-    reader.read()
+    reader = Reader(content, scan_html(content.text))
 
     def write(translations: Translations) -> bytes:
         edits = Edits(content.text)
@@ -99,10 +50,14 @@ def read(name: str, data: bytes, wish: Wish) -> Document:
     return Document(reader.segments.found, write)
 
 
-class _Reader:
-    """Goes through the tokens and makes segments of what is between blocks."""
+class Reader:
+    """Goes through the tokens and makes segments of what is between blocks, each with its place,
+    and segments of attributes that are shown to readers.
+    """
 
-    def __init__(self, content: Content) -> None:
+    def __init__(
+        self, content: Content, tokens: Sequence[Token], with_attributes: bool = True
+    ) -> None:
         self.content = content
         self.segments = Segments()
         self.places: list[tuple[int, int, Write]] = []
@@ -110,18 +65,14 @@ class _Reader:
         self._parts: list[Part] = []
         self._open: list[tuple[str, int]] = []  # inline tags with their numbers
         self._number = 0
-
-    def read(self) -> None:
-        tokens = scan(self.content.text)
         at = 0
         while at < len(tokens):
             token = tokens[at]
-            if token.kind in ("open", "alone"):
+            if with_attributes and token.kind in ("open", "alone"):
                 self._attributes(token)
-            if token.kind == "open" and _is_skipped(token):
+            if token.is_kept:
                 after = _after(tokens, at)
-                inline = token.tag in INLINE | UNTRANSLATED_INLINE
-                if inline:  # the name of a function is a word of its sentence
+                if token.is_inline:  # the name of a function is a word of its sentence
                     end = tokens[after - 1].end
                     shown = self.content.text[token.start : end]
                     self._code("alone", token.start, end, shown=_SPACE.sub(" ", shown))
@@ -137,9 +88,9 @@ class _Reader:
         if token.kind == "text":
             raw = self.content.text[token.start : token.end]
             self._parts += text_parts(raw, token.start, unescape)
-        elif token.tag in ALONE or token.kind == "other":
+        elif token.kind == "other":
             self._code("alone", token.start, token.end)
-        elif token.tag not in INLINE:
+        elif not token.is_inline:
             self._flush()
         elif token.kind == "open":
             self._code("open", token.start, token.end)
@@ -193,12 +144,7 @@ def _as_attribute(pieces: Pieces, edits: Edits) -> str:
     return escape(words_of(pieces))
 
 
-def _is_skipped(token: Token) -> bool:
-    skipped = token.tag in UNTRANSLATED | UNTRANSLATED_INLINE or token.is_kept
-    return skipped and token.tag not in VOID
-
-
-def _after(tokens: list[Token], at: int) -> int:
+def _after(tokens: Sequence[Token], at: int) -> int:
     """The number of the token after an element."""
     depth, tag = 0, tokens[at].tag
     for number in range(at, len(tokens)):
@@ -207,68 +153,3 @@ def _after(tokens: list[Token], at: int) -> int:
             if depth <= 0:
                 return number + 1
     return len(tokens)
-
-
-def scan(text: str) -> list[Token]:
-    """The tags and texts of a page; together they are all of it."""
-    scanner = _Scanner(text)
-    places = [*scanner.found, ("end", "", len(text), False)]
-    tokens: list[Token] = []
-    for (kind, tag, start, kept), (_, _, end, _) in pairwise(places):
-        if kind == "text" and tokens and tokens[-1].kind == "text":
-            # An entity is a token of its own, but belongs to the text around it.
-            tokens[-1] = Token("text", "", tokens[-1].start, end)
-        else:
-            tokens.append(Token(kind, tag, start, end, kept))
-    return tokens
-
-
-class _Scanner(HTMLParser):
-    def __init__(self, text: str) -> None:
-        super().__init__(convert_charrefs=False)
-        self.found: list[tuple[str, str, int, bool]] = []
-        self._lines = [0]
-        for line in text.split("\n"):
-            self._lines.append(self._lines[-1] + len(line) + 1)
-        end = text.rfind(">") + 1  # no tag ends after it, however often one begins
-        try:
-            self.feed(text[:end])
-            self.close()
-        except AssertionError:  # a declaration that the parser does not know
-            self._add("other", "")
-        if end < len(text):
-            self.found.append(("text", "", end, False))
-
-    def _add(self, kind: str, tag: str, kept: bool = False) -> None:
-        line, column = self.getpos()
-        self.found.append((kind, tag, self._lines[line - 1] + column, kept))
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self._add("alone" if tag in VOID else "open", tag, ("translate", "no") in attrs)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self._add("alone", tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        self._add("close", tag)
-
-    def handle_data(self, data: str) -> None:
-        self._add("text", "")
-
-    def handle_entityref(self, name: str) -> None:
-        self._add("text", "")
-
-    def handle_charref(self, name: str) -> None:
-        self._add("text", "")
-
-    def handle_comment(self, data: str) -> None:
-        self._add("other", "")
-
-    def handle_decl(self, decl: str) -> None:
-        self._add("other", "")
-
-    def unknown_decl(self, data: str) -> None:
-        self._add("other", "")
-
-    def handle_pi(self, data: str) -> None:
-        self._add("other", "")

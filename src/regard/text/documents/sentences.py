@@ -1,5 +1,6 @@
 """The sentences of a segment, each with its codes and placeholders."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -11,7 +12,6 @@ from regard.text.documents.document import (
     Segment,
     bounds,
     has_words,
-    text_parts,
     words_of,
 )
 from regard.text.languages import UNSPACED, base_code
@@ -33,11 +33,15 @@ class Cut:
     sentences: list[Pieces]
 
     def filled(self, translations: Mapping[int, Pieces], target: str) -> Pieces:
-        """The segment with its sentences translated, joined as the target language is written."""
+        """The segment with its sentences translated, up to the first without a translation, joined
+        as the target language is written.
+        """
         space = "" if base_code(target) in UNSPACED else " "
         pieces: list[Piece] = []
         for at, part in enumerate(self.parts):
             if isinstance(part, int):
+                if part not in translations:
+                    break
                 if at and isinstance(self.parts[at - 1], int):
                     pieces.append(space)
                 pieces += translations[part]
@@ -59,16 +63,24 @@ def cut(segment: Segment, language: str) -> Cut:
     return found
 
 
+def uncut(segment: Segment) -> Cut:
+    """All of a segment as one sentence."""
+    return Cut([0], [_protected(segment)])
+
+
 def marked(sentence: Pieces) -> tuple[MarkedText, dict[Mark, Code]]:
     """A sentence as a translator takes it, and the code that each mark stands for."""
     codes: dict[Mark, Code] = {}
     parts: list[str | Mark] = []
+    before, after = _last_letters(sentence), _last_letters(sentence[::-1], first=True)[::-1]
     for at, piece in enumerate(sentence):
         if isinstance(piece, str):
             parts.append(piece)
             continue
         name = f"{piece.number}"
-        if piece.kind == "alone" and not piece.shown and not _separates(sentence, at):
+        # Two words between which it stands directly are not to become one.
+        separates = before[at].isalnum() and after[at].isalnum()
+        if piece.kind == "alone" and not piece.shown and not separates:
             name = "wbr"
         text = piece.shown or f"{piece.kind} {piece.number}"
         mark = Mark(text, piece.kind, name, bool(piece.shown), piece.is_ordered)
@@ -81,10 +93,14 @@ def unmarked(text: MarkedText, codes: Mapping[Mark, Code]) -> Pieces:
     return tuple(codes[part] if isinstance(part, Mark) else part for part in text.parts)
 
 
-def _separates(sentence: Pieces, at: int) -> bool:
-    """Whether a code stands directly between two words, which are not to become one."""
-    before, after = words_of(sentence[:at])[-1:], words_of(sentence[at + 1 :])[:1]
-    return before.isalnum() and after.isalnum()
+def _last_letters(pieces: Sequence[Piece], first: bool = False) -> list[str]:
+    """Before each piece: the last letter of the nearest text, or its first one."""
+    found, letter = [], ""
+    for piece in pieces:
+        found.append(letter)
+        if isinstance(piece, str) and piece:
+            letter = piece[0] if first else piece[-1]
+    return found
 
 
 def _protected(segment: Segment) -> Pieces:
@@ -128,7 +144,7 @@ def _add(pieces: Pieces, language: str, found: Cut, depth: int) -> None:
     parts = [
         part
         for piece in pieces
-        for part in (text_parts(piece, 0) if isinstance(piece, str) else [Part(piece, 0, 0)])
+        for part in (_trimmed(piece) if isinstance(piece, str) else [Part(piece, 0, 0)])
     ]
     first, last = bounds(parts)
     inner = tuple(part.piece for part in parts[first:last])
@@ -144,28 +160,37 @@ def _add(pieces: Pieces, language: str, found: Cut, depth: int) -> None:
     found.parts += [part.piece for part in parts[last:]]
 
 
+def _trimmed(text: str) -> list[Part]:
+    """A text, and the white space of any kind at its ends."""
+    inner = text.strip()
+    start = text.index(inner) if inner else len(text)
+    parts = text[:start], inner, text[start + len(inner) :]
+    return [Part(each, 0, 0) for each in parts if each]
+
+
 def _units(pieces: Sequence[Piece], language: str) -> list[Pieces]:
     """The pieces, cut where a sentence ends and no pair is open. A line break ends a sentence."""
     shown = [
         piece if isinstance(piece, str) else STAND_IN if piece.shown else "" for piece in pieces
     ]
     places = ends("".join(shown), language)
+    ended = frozenset(places)
     units: list[list[Piece]] = [[]]
     at = depth = 0
     for piece, text in zip(pieces, shown, strict=True):
         closes = isinstance(piece, Code) and piece.kind == "close"
-        if at in places and depth == 0 and not closes and units[-1]:
+        if at in ended and depth == 0 and not closes and units[-1]:
             units.append([])
         if isinstance(piece, Code):
             depth += {"open": 1, "close": -1, "alone": 0}[piece.kind]
             units[-1].append(piece)
         else:
             start = at
-            for place in places if depth == 0 else ():
-                if at < place < start + len(piece):
-                    units[-1].append(piece[at - start : place - start])
-                    units.append([])
-                    at = place
+            inner = bisect_right(places, at), bisect_left(places, at + len(piece))
+            for place in places[slice(*inner)] if depth == 0 else ():
+                units[-1].append(piece[at - start : place - start])
+                units.append([])
+                at = place
             units[-1].append(piece[at - start :])
             at = start
         at += len(text)

@@ -1,0 +1,305 @@
+"""What a translator does with texts that have marks: it keeps them."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from regard.decode.hypothesis import Hypothesis
+from regard.decode.search import Search
+from regard.engines import Engine, Stopped, never
+from regard.tasks.translation.marked import (
+    MarkedTranslation,
+    Output,
+    Written,
+    joined,
+    placing_of,
+    ranked_translations,
+    translated,
+    word_pairs,
+)
+from regard.tasks.translation.parts import Parts, parts_of
+from regard.tasks.translation.translation import Translation
+from regard.tasks.translation.translation import joined as joined_translations
+from regard.text.documents.document import Code
+from regard.text.documents.sentences import marked, unmarked
+from regard.text.formatted import Format, FormattedText, formatted
+from regard.text.marks import Mark, MarkedText
+from regard.text.tokenizer import Tokenizers
+
+if TYPE_CHECKING:
+    from regard.tasks.translation.documents import TranslatedFile
+
+
+@dataclass(frozen=True)
+class Split:
+    """A text of a format, its sentences as a translator takes them, and what their marks are."""
+
+    text: FormattedText
+    sentences: list[MarkedText]
+    codes: list[dict[Mark, Code]]
+
+    @classmethod
+    def of(cls, text: str, form: Format, language: str) -> Self:
+        """A plain text is one sentence, as long as it may be."""
+        split = formatted(text, form, None if form == "text" else language)
+        given = [marked(sentence) for sentence in split.sentences]
+        return cls(split, [each for each, _ in given], [codes for _, codes in given])
+
+    @property
+    def has_marks(self) -> bool:
+        return any(each.marks for each in self.sentences)
+
+    def filled(self, found: Sequence[MarkedTranslation], target: str) -> str:
+        """The text with its sentences translated."""
+        pairs = zip(found, self.codes, strict=True)
+        return self.text.fill([unmarked(each.text, codes) for each, codes in pairs], target)
+
+    def translation(self, found: Sequence[MarkedTranslation], target: str) -> Translation:
+        """The translations of the sentences as one of the text."""
+        scored = [each.output.scored for each in found if each.output.scored]
+        whole = Translation("", 0.0, [], [], finished=True)
+        if scored:
+            (whole,) = joined_translations([[each] for each in scored])
+        unseen = dict.fromkeys(word for each in scored for word in each.unseen_words)
+        return replace(
+            whole,
+            text=self.filled(found, target),
+            unseen_words=[*unseen],
+            marks=placing_of(found) if self.has_marks else None,
+            alignment=word_pairs(found),
+        )
+
+
+class KeepsMarks(ABC):
+    """Translates texts with marks."""
+
+    engine: Engine
+    tokenizers: Tokenizers
+    search: Search
+    limit: int
+
+    folder: Path | None
+
+    @abstractmethod
+    def languages(self) -> tuple[str, str] | None: ...
+
+    @abstractmethod
+    def texts(self, texts: Sequence[str], search: Search) -> list[str]: ...
+
+    @abstractmethod
+    def translations(self, texts: Sequence[str], search: Search) -> list[list[Translation]]: ...
+
+    @abstractmethod
+    def _scored(
+        self, texts: Sequence[str], parts: Parts, searched: Sequence[Sequence[Hypothesis]]
+    ) -> list[list[Translation]]: ...
+
+    def in_format(self, texts: Sequence[str], form: Format, search: Search) -> list[str]:
+        """The best translation of each text as it is written, with its tags and placeholders."""
+        source, target = self.languages() or ("", "")
+        split = [Split.of(text, form, source) for text in texts]
+        without = [row for row, each in enumerate(split) if form == "text" and not each.has_marks]
+        plain = dict(zip(without, self.texts([texts[row] for row in without], search), strict=True))
+        rest = [each for row, each in enumerate(split) if row not in plain]
+        found = iter(self.marked([text for each in rest for text in each.sentences], search))
+        filled = iter([each.filled([next(found) for _ in each.sentences], target) for each in rest])
+        return [plain[row] if row in plain else next(filled) for row in range(len(texts))]
+
+    def translations_in_format(
+        self, texts: Sequence[str], form: Format, search: Search
+    ) -> list[list[Translation]]:
+        """The translations of each text as they are written, and all that is known of them."""
+        source, target = self.languages() or ("", "")
+        found: list[list[Translation]] = []
+        for text in texts:
+            split = Split.of(text, form, source)
+            if form == "text" and not split.has_marks:
+                found += self.translations([text], search)
+                continue
+            ranked = self.marked_translations(split.sentences, search, aligned=True)
+            ranks = max(map(len, ranked), default=1)
+            found.append(
+                [
+                    split.translation([each[min(rank, len(each) - 1)] for each in ranked], target)
+                    for rank in range(ranks)
+                ]
+            )
+        return found
+
+    def translate_document(
+        self,
+        path: Path | str,
+        out: Path | str | None = None,
+        *,
+        column: str = "",
+        into: str = "",
+        overwrite: bool = False,
+        beam_size: int | None = None,
+    ) -> "TranslatedFile":
+        """Translate a document: PO, XLIFF, Word, subtitles, Markdown, spreadsheets and more.
+
+        The output differs from the document by the translations and nothing else. What is done is
+        kept in a file beside the output until all is, and the same call resumes.
+
+        Parameters
+        ----------
+        path
+            The document; its suffix says its format.
+        out
+            The file to write; by default, its name gets the language, as in manual.de.md. A
+            document that holds both languages may be its own output.
+        column
+            Of a table: the column to translate, by its name or number.
+        into
+            Of a table: the column for the translations, instead of the same one.
+        overwrite
+            Translate finished entries again, and replace an output that is there.
+        beam_size
+            Hypotheses kept at each step; by default, as the run's recipe says.
+
+        Returns
+        -------
+        TranslatedFile
+            The path of the output, and how many texts were translated.
+
+        Raises
+        ------
+        DataError
+            The document cannot be read, or the output is there already.
+
+        Examples
+        --------
+        >>> import regard
+        >>> from pathlib import Path
+        >>> _ = Path("menu.txt").write_text("Bonjour !")
+        >>> regard.load("runs/demo").translate_document("menu.txt").path.name
+        'menu.en.txt'
+        """
+        from regard.tasks.translation.documents import translate_file
+        from regard.text.documents.document import Wish
+        from regard.text.documents.names import default_output
+
+        source, target = self.languages() or ("", "")
+        wish = Wish(source, target, column, into, overwrite)
+        given = Path(path)
+        written = default_output(given, source, target) if out is None else Path(out)
+        search = self.search if beam_size is None else replace(self.search, beam_size=beam_size)
+        return translate_file(self, given, written, wish, search)
+
+    def marked(
+        self,
+        texts: Sequence[MarkedText],
+        search: Search | None = None,
+        stopped: Stopped = never,
+    ) -> list[MarkedTranslation]:
+        """Translate texts with marks, which are in the translations exactly as in the texts.
+
+        Parameters
+        ----------
+        texts
+            Texts as `regard.text.protect.protect` gives them.
+        search
+            How to search; by default, as the recipe says.
+        stopped
+            A function that ends the search when it returns True.
+
+        Returns
+        -------
+        list of MarkedTranslation
+            One for each text; `str` gives it as it is written.
+        """
+
+        def translate(plain: Sequence[str], aligned: Sequence[bool]) -> list[Output]:
+            parts = parts_of(plain, (), self.tokenizers, self.limit)
+            best = self.engine.best(parts.sources, parts.prefixes, search or self.search, stopped)
+            ranked = self._outputs(plain, aligned, parts, [[ids] for ids in best])
+            return [output for output, *_ in ranked]
+
+        return translated(texts, translate, self.tokenizers.target.normalise)
+
+    def marked_translations(
+        self,
+        texts: Sequence[MarkedText],
+        search: Search | None = None,
+        stopped: Stopped = never,
+        aligned: bool = False,
+    ) -> list[list[MarkedTranslation]]:
+        """Translate texts with marks, and tell all that is known of the translations.
+
+        Parameters
+        ----------
+        texts
+            Texts as `regard.text.protect.protect` gives them.
+        search
+            How to search, such as Search(beam_size=5, n_best=3); by default, as the recipe says.
+        stopped
+            A function that ends the search when it returns True.
+        aligned
+            Record the attention of every output, and not only where marks need it.
+
+        Returns
+        -------
+        list of list of MarkedTranslation
+            Up to n_best translations of each text, the best first.
+        """
+
+        def translate(plain: Sequence[str], needed: Sequence[bool]) -> list[list[Output]]:
+            parts = parts_of(plain, (), self.tokenizers, self.limit)
+            found = self.engine.search(
+                parts.sources, parts.prefixes, search or self.search, stopped
+            )
+            ids = [[each.tokens for each in hypotheses] for hypotheses in found]
+            wanted = [aligned or need for need in needed]
+            outputs = self._outputs(plain, wanted, parts, ids)
+            scored = self._scored(plain, parts, found)
+            return [
+                [replace(output, scored=of) for output, of in zip(*ranked, strict=True)]
+                for ranked in zip(outputs, scored, strict=True)
+            ]
+
+        return ranked_translations(texts, translate, self.tokenizers.target.normalise)
+
+    def _outputs(
+        self,
+        texts: Sequence[str],
+        aligned: Sequence[bool],
+        parts: Parts,
+        found: Sequence[Sequence[list[int]]],
+    ) -> list[list[Output]]:
+        """The outputs of each text by rank, given those of its parts as ids, with the attention
+        behind them where it is asked for.
+        """
+        source, target = self.tokenizers
+        wanted = [
+            (row, rank)
+            for row, owner in enumerate(parts.owners)
+            for rank in range(len(found[row]) if aligned[owner] else 0)
+        ]
+        attention = dict(
+            zip(
+                wanted,
+                self.engine.attention(
+                    [parts.sources[row] for row, _ in wanted],
+                    [found[row][rank] for row, rank in wanted],
+                ),
+                strict=True,
+            )
+        )
+        written: list[list[list[Written]]] = [[] for _ in texts]
+        places = [source.places(texts[row]) if aligned[row] else [] for row in range(len(texts))]
+        decoded = iter(target.decode_batch([ids for ranked in found for ids in ranked]))
+        for row, owner in enumerate(parts.owners):
+            count = len(parts.sources[row])
+            here, places[owner] = places[owner][:count], places[owner][count:]
+            written[owner].append([])
+            for rank, ids in enumerate(found[row]):
+                text = next(decoded)
+                weights = attention.get((row, rank))
+                there = target.places_of(ids, text) if aligned[owner] else []
+                written[owner][-1].append(Written(here, text, there, weights))
+        return [
+            [joined(ranked) for ranked in zip(*each, strict=False)] or [Output("")]
+            for each in written
+        ]
