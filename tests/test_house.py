@@ -500,7 +500,6 @@ OWN_READERS = {
     "api/asked.py": "what a person gave to a function",
     "data/moses.py": "members of an archive that a person names",
     "data/spreadsheets.py": "the same",
-    "serve/api/libretranslate.py": "the bytes of a request, as a text",
     "serve/translation/memory.py": "appends to a file",
     "tasks/translation/documents.py": "documents that a person names, and what it has written",
     "text/documents/json.py": "documents that a person names",

@@ -345,10 +345,6 @@ class Run:
         with held:
             yield
 
-    def files(self) -> set[Path]:
-        """The files that are in the folder itself."""
-        return {path for path in self.folder.glob("*") if path.is_file()}
-
     def check_place(self) -> None:
         """Check that the folder is there and can be written to, or that it can be made."""
         self.check_links()

@@ -29,6 +29,8 @@ T = TypeVar("T")
 PACKED: dict[str, Callable[[Path, str], Any]] = {".gz": gzip.open, ".bz2": bz2.open}
 CHUNK = 1 << 16
 CHUNKS_AHEAD = 64
+# A Ctrl-C in the instant before the wait for more lines is seen after this time.
+LOOK_SECONDS = 1.0
 LONGEST_LINE = 16_000_000
 END_KEYS = "Ctrl-Z and Enter" if os.name == "nt" else "Ctrl-D"
 
@@ -158,9 +160,11 @@ def arriving(size: int) -> Iterator[list[bytes]]:
     while True:
         while not ended and len(waiting) < size:
             try:
-                found = chunks.get(block=not waiting)
+                found = chunks.get(block=not waiting, timeout=LOOK_SECONDS)
             except queue.Empty:
-                break
+                if waiting:
+                    break
+                continue
             ended = found is None
             waiting += found or ()
         if not waiting:

@@ -82,10 +82,12 @@ class LinearStart(nn.Linear):
     @torch.no_grad()
     def reset(self, season: int) -> None:
         """At first each forecast is the mean of the same part of all seasons before it."""
-        past, future = torch.arange(self.in_features), torch.arange(self.out_features)
+        # On the CPU also where weights have no memory, which would load PyTorch's compiler.
+        past = torch.arange(self.in_features, device="cpu")
+        future = torch.arange(self.out_features, device="cpu")
         same = (future[:, None] - past + self.in_features) % season == 0
         self.weight.copy_(same / same.sum(1, keepdim=True))
-        nn.init.zeros_(self.bias)
+        self.bias.zero_()
 
     @torch.no_grad()
     def fit(self, windows: Iterable[tuple[Tensor, Tensor]]) -> None:

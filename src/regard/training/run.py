@@ -50,7 +50,7 @@ def start(recipe: Recipe, run: Run) -> Iterator[Event]:
         return
     make_folder(run)
     with run.lock() if team.leads_here() else nullcontext():
-        started, before = run.recipe_path.exists(), run.files()
+        started, before = run.recipe_path.exists(), set(run.folder.glob("*"))
         try:
             if team.leads_here():
                 run.sweep()
