@@ -9,7 +9,7 @@ import regard
 
 NAMES = [
     *("train", "training_run", "load", "Run"),
-    *("Translator", "Translation", "Search", "Alignment"),
+    *("Translator", "Translation", "TranslatedFile", "Search", "Alignment"),
     *("Writer", "Writing"),
     *("Classifier", "Classification", "ClassifierEstimator"),
     *("Captioner", "ImageCaption"),

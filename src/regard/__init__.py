@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from regard.tasks.neighbours import Neighbour, Neighbours, WordVectors
     from regard.tasks.tagging import TaggedSentence, TaggedWord, Tagger
     from regard.tasks.task import Evaluation, ScoreLine, Task
+    from regard.tasks.translation.documents import TranslatedFile
     from regard.tasks.translation.heads import head_importance, prune
     from regard.tasks.translation.looking import Alignment
     from regard.tasks.translation.translation import Translation
@@ -53,6 +54,7 @@ __all__ = [  # noqa: RUF022
     "Run",
     "Translator",
     "Translation",
+    "TranslatedFile",
     "Search",
     "Alignment",
     "Writer",
@@ -104,6 +106,7 @@ _HOMES = {
     "Run": "regard.run:Run",
     "Translator": "regard.tasks.translation.translator:Translator",
     "Translation": "regard.tasks.translation.translation:Translation",
+    "TranslatedFile": "regard.tasks.translation.documents:TranslatedFile",
     "Search": "regard.decode.search:Search",
     "Alignment": "regard.tasks.translation.looking:Alignment",
     "Writer": "regard.tasks.writer:Writer",

@@ -37,6 +37,7 @@ class Answers:
             "/ready": self.ready,
             "/spec": self.spec,
             "/v2/translate": self.with_fields(deepl.translate),
+            "/v2/document": self.with_files(deepl.translate_document),
             "/v2/languages": self.with_fields(deepl.languages),
             "/v1/models": self.plain(openai.models),
             "/v1/models/{name}": self.model,

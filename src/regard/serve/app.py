@@ -109,6 +109,9 @@ class Endpoints:
             *self.for_operators(),
             Endpoint("/spec", get, self.ask, is_open=True),
             Endpoint("/v2/translate", post, self.ask),
+            Endpoint("/v2/document", post, self.deepl_document),
+            Endpoint("/v2/document/{name}", both, self.deepl_document_status),
+            Endpoint("/v2/document/{name}/result", both, self.download_file),
             Endpoint("/v2/languages", both, self.ask),
             Endpoint("/v2/usage", both, self.deepl_usage),
             Endpoint("/v2/glossary-language-pairs", get, constant(GLOSSARY_PAIRS)),
@@ -158,13 +161,31 @@ class Endpoints:
 
         return answer
 
-    async def translate_file(self, call: Call) -> dict[str, str]:
-        """Keep the translated file here, where it outlives the worker that translated it."""
+    async def translated_file(self, call: Call) -> str:
+        """Keep the translated file here, where it outlives the worker that translated it, and
+        return the name to fetch it under. The key pays for the characters that were translated.
+        """
         found = json.loads(bytes((await self.ask(call)).body))
-        name = self.downloads.keep(found["name"], base64.b64decode(found["data"]))
+        with self.access.counted(call, found["characters"]):
+            data = base64.b64decode(found["data"])
+            return self.downloads.keep(found["name"], data, found["characters"])
+
+    async def translate_file(self, call: Call) -> dict[str, str]:
+        name = await self.translated_file(call)
         path = f"{call.request.scope.get(ROOT_PATH, '')}/download_file/{name}"
         url = call.request.base_url.replace(path=path, query="")
         return {"translatedFileUrl": str(url)}
+
+    async def deepl_document(self, call: Call) -> dict[str, str]:
+        """POST /v2/document: the name is the key as well, since nobody can guess it."""
+        name = await self.translated_file(call)
+        return {"document_id": name, "document_key": name}
+
+    async def deepl_document_status(self, call: Call) -> dict[str, Any]:
+        """The status of a document, which was translated when it was sent."""
+        name = call.request.path_params["name"]
+        found = self.downloads.fetch(name)
+        return {"document_id": name, "status": "done", "billed_characters": found.characters}
 
     async def download_file(self, call: Call) -> Response:
         found = self.downloads.fetch(call.request.path_params["name"])

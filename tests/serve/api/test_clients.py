@@ -79,6 +79,23 @@ def test_deepl(locked: Live) -> None:
         deepl.DeepLClient("wrong-key", server_url=locked.url).translate_text("a", target_lang="DE")
 
 
+def test_deepl_translates_a_document(locked: Live, tmp_path: Path) -> None:
+    import deepl
+
+    given, out = tmp_path / "a.srt", tmp_path / "b.srt"
+    given.write_text(f"1\n00:00:01,000 --> 00:00:02,000\n{TEXT}\n")
+    client = deepl.DeepLClient(KEY, server_url=locked.url, send_platform_info=False)
+    status = client.translate_document_from_filepath(given, out, source_lang="EN", target_lang="FR")
+    assert status.done
+    assert status.billed_characters == len(TEXT)
+    assert out.read_text() == given.read_text().replace(TEXT, expected(locked))
+    with pytest.raises(deepl.DeepLException, match="format not supported"):
+        client.translate_document_upload(b"x", filename="a.exe", target_lang="FR")
+    gone = deepl.DocumentHandle("unknown", "unknown")
+    with pytest.raises(deepl.DeepLException, match="no such file"):
+        client.translate_document_get_status(gone)
+
+
 def test_weblates_requests_to_deepl(locked: Live) -> None:
     """Its backend asks for languages, for glossaries before each unit, and for the text."""
     headers = {"authorization": f"DeepL-Auth-Key {KEY}"}

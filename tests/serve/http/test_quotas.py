@@ -105,3 +105,21 @@ def test_characters_are_counted_for_answers_only(start: Start, tmp_path: Path) -
     deepl = {"text": ["five."], "source_lang": "EN", "target_lang": "DE"}
     assert live.client.post("/v2/translate", json=deepl, headers=headers).status_code == 456
     assert live.post("/translate", q="five.", **{**ours, "api_key": "the-key-two"}).is_success
+
+
+def test_a_document_counts_with_the_characters_that_are_translated(start: Start) -> None:
+    live = start(secrets={"the-key-one": "one"}, quota=Quota(8, "month"))
+    ours = {"source": "en", "target": "de", "api_key": "the-key-one"}
+    headers = {"authorization": "DeepL-Auth-Key the-key-one"}
+
+    def send(text: bytes) -> int:
+        file = {"file": ("a.txt", text)}
+        return live.client.post("/translate_file", data=ours, files=file).status_code
+
+    def used() -> int:
+        return int(live.client.get("/v2/usage", headers=headers).json()["character_count"])
+
+    assert send(b"\n   six...   \n1\n") == 200
+    assert used() == 6
+    assert send(b"six...") == 429
+    assert used() == 6

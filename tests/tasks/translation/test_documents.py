@@ -12,8 +12,10 @@ from regard.reporter import SILENT
 from regard.tasks.translation import documents
 from regard.tasks.translation.documents import translate_file
 from regard.tasks.translation.marked import MarkedTranslation, Output, translated
+from regard.tasks.translation.translator import Translator
 from regard.text.documents.document import Wish
 from regard.text.marks import MarkedText
+from tests.serve.conftest import tiny_run
 from tests.text.documents.samples import FILES
 
 WISH = Wish("en", "de")
@@ -139,3 +141,20 @@ def test_equal_sentences_are_translated_once(tmp_path: Path) -> None:
     translator = Shouter()
     translate_file(translator, path, tmp_path / "b.txt", WISH)
     assert len(translator.seen) <= 2
+
+
+def test_a_run_translates_a_file(tmp_path: Path) -> None:
+    translator = Translator.load(tiny_run(tmp_path / "run", "en", "de", 1))
+    path = tmp_path / "menu.json"
+    path.write_text('{"title": "the cat sleeps"}')
+    done = translator.translate_file(path)
+    assert (done.path, done.translated) == (tmp_path / "menu.de.json", 1)
+    assert json.loads(done.path.read_text()) == {"title": translator.translate("the cat sleeps")}
+    out = tmp_path / "other.json"
+    assert translator.translate_file(path, out, beam_size=1).path == out
+    lines = tmp_path / "a.txt"
+    lines.write_text("the cat")
+    translator.translate_file(lines)
+    with pytest.raises(DataError, match="is there already"):
+        translator.translate_file(lines)
+    assert translator.translate_file(lines, overwrite=True).translated == 1

@@ -2,6 +2,7 @@
 
 from typing import Any, cast
 
+from regard.serve.api.documents import translated_file
 from regard.serve.api.parameters import (
     Fields,
     check_characters,
@@ -11,6 +12,7 @@ from regard.serve.api.parameters import (
     required,
 )
 from regard.serve.http.refusal import Refusal
+from regard.serve.http.request_fields import RequestFields
 from regard.serve.translation.service import Service, TranslationRequest
 from regard.text.documents.tags import Tags
 from regard.text.formatted import Format
@@ -28,11 +30,11 @@ async def translate(service: Service, fields: Fields) -> dict[str, Any]:
     if len(texts) > service.limits.texts:
         raise Refusal(413, f"more than {service.limits.texts} texts at once")
     check_characters(service, sum(map(len, texts)))
-    source = fields.get("source_lang")
+    source, target = read_languages(service, fields)
     request = TranslationRequest(
         texts=[encodable(text) for text in texts],
-        source=language_code(service, required(fields, "source_lang")) if source else "auto",
-        target=language_code(service, required(fields, "target_lang")),
+        source=source,
+        target=target,
         form=read_tag_handling(fields),
         tags=read_tags(fields),
     )
@@ -44,6 +46,20 @@ async def translate(service: Service, fields: Fields) -> dict[str, Any]:
             entry["billed_characters"] = len(text)
         shown.append(entry)
     return {"translations": shown}
+
+
+async def translate_document(service: Service, sent: RequestFields) -> dict[str, Any]:
+    """POST /v2/document"""
+    return await translated_file(service, sent, *read_languages(service, sent.values))
+
+
+def read_languages(service: Service, fields: Fields) -> tuple[str, str]:
+    """Source and target; without a source it is detected."""
+    source = fields.get("source_lang")
+    return (
+        language_code(service, required(fields, "source_lang")) if source else "auto",
+        language_code(service, required(fields, "target_lang")),
+    )
 
 
 async def languages(service: Service, fields: Fields) -> list[dict[str, Any]]:

@@ -4,31 +4,27 @@ The refusals are LibreTranslate's own, word for word, since clients show or comp
 """
 
 import asyncio
-import base64
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any, TypeAlias
 
+from regard.serve.api.documents import translated_file
 from regard.serve.api.parameters import (
     Fields,
     check_characters,
     encodable,
     is_true,
     language_code,
-    optional,
     required,
 )
 from regard.serve.http.refusal import Refusal
 from regard.serve.http.request_fields import RequestFields
-from regard.serve.translation.files import read_file, translated_name
 from regard.serve.translation.service import (
     Answer,
     Service,
     TranslationRequest,
     best_answers,
-    unfinished,
 )
-from regard.text.documents.document import Wish
 from regard.text.documents.formats import FORMATS
 from regard.text.formatted import Format
 from regard.text.languages import language_name
@@ -144,24 +140,11 @@ def settings(service: Service, keys_required: bool) -> dict[str, Any]:
     }
 
 
-async def translate_file(service: Service, sent: RequestFields) -> dict[str, str]:
-    """POST /translate_file: the translated file, which the server keeps for a download."""
-    fields, uploaded = sent.values, sent.files
-    if not uploaded:
-        raise Refusal(400, "Invalid request: missing file parameter")
-    if len(uploaded) > 1:
-        raise Refusal(400, "Invalid request: send one file at a time")
-    file_name, data = uploaded[0]
-    source = source_code(service, required(fields, "source"))
-    target = language_code(service, required(fields, "target"))
-    known = "" if source == "auto" else source
-    wish = Wish(known, target, optional(fields, "column"), optional(fields, "into"))
-    async with service.reading:  # a document takes many times its size while it is read
-        document = await asyncio.to_thread(read_file, file_name, data, wish)
-        check_characters(service, sum(map(len, unfinished(document).values())))
-        translated = await service.translate_document(document, source, target)
-    name = translated_name(file_name, target)
-    return {"name": name, "data": base64.b64encode(translated).decode()}
+async def translate_file(service: Service, sent: RequestFields) -> dict[str, Any]:
+    """POST /translate_file"""
+    source = source_code(service, required(sent.values, "source"))
+    target = language_code(service, required(sent.values, "target"))
+    return await translated_file(service, sent, source, target)
 
 
 def read_texts(service: Service, fields: Fields) -> tuple[list[str], bool]:

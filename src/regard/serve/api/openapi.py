@@ -4,6 +4,7 @@ from importlib.metadata import version
 from typing import Any
 
 from regard.serve.api.openapi_desks import apertium_translate, desks
+from regard.serve.api.openapi_documents import documents
 from regard.serve.api.openapi_images import images
 from regard.serve.api.openapi_parts import (
     COUNT,
@@ -22,7 +23,6 @@ from regard.serve.api.openapi_parts import (
 )
 from regard.serve.api.openapi_series import series
 from regard.serve.translation.service import Service
-from regard.text.documents.formats import FORMATS
 
 
 def description(service: Service) -> dict[str, Any]:
@@ -39,6 +39,7 @@ def description(service: Service) -> dict[str, Any]:
         },
         "paths": {
             **libretranslate(service),
+            **documents(source_codes(service), language_codes(service)),
             **desks(service),
             **deepl(service),
             **openai(service),
@@ -54,7 +55,7 @@ def description(service: Service) -> dict[str, Any]:
 
 def libretranslate(service: Service) -> dict[str, Any]:
     limits = service.limits
-    codes, source = language_codes(service), source_codes(service)
+    codes = language_codes(service)
     one = {"type": "string", "minLength": 1, "maxLength": limits.characters}
     return {
         "/translate": {**translate(service, one), **apertium_translate(service)},
@@ -71,19 +72,6 @@ def libretranslate(service: Service) -> dict[str, Any]:
                     {"code": codes, "name": TEXT, "targets": {"type": "array", "items": codes}}
                 ),
             },
-        ),
-        "/translate_file": post(
-            f"Translate a file ({', '.join(FORMATS)})",
-            json_object(
-                {
-                    "file": {"type": "string", "contentMediaType": "application/octet-stream"},
-                    "source": source,
-                    "target": codes,
-                },
-                {"api_key": TEXT, "column": TEXT, "into": TEXT},
-            ),
-            json_object({"translatedFileUrl": {"type": "string", "format": "uri"}}),
-            sent_as="multipart/form-data",
         ),
         "/suggest": post(
             "Suggest a better translation",

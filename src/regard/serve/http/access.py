@@ -33,7 +33,9 @@ KEY_FIELDS = ("api_key", "apiKey", "auth_key", "key", "tokenCode")
 USUAL_CHARACTERS = 500
 # So many bytes without a key count as a text.
 UNKNOWN_BYTES = 16 << 10
-FILES = "/translate_file"
+FILES = ("/translate_file", "/v2/document")
+# Bytes of an archive, such as a .docx, that count as a line of a text.
+ARCHIVE_BYTES = 1 << 10
 # The statuses for who has asked for too much; such clients often ask again at once.
 TOO_MUCH = (429, 456)
 # The key under which a scope has the headers that say what is left of the rate limit.
@@ -137,6 +139,12 @@ class Access:
         status = 456 if scope["path"].startswith("/v2/") else 429  # as DeepL's clients expect it
         return self.usage.charged(key.digest.hex(), key.quota, scope[CHARACTERS], status)
 
+    def counted(self, call: Call, characters: int) -> AbstractContextManager[None]:
+        """Count characters that are known only after the work: those of a document."""
+        call.request.scope[CHARACTERS] = characters
+        self.metrics.characters.inc(characters)
+        return self.charged(call)
+
     def identify(self, request: Request, values: dict[str, Any]) -> Caller:
         """The caller, as far as the head of a request shows who it is. Where a key is required and
         cannot come later, in the body, it must be there.
@@ -172,12 +180,13 @@ class Access:
         texts = [each for each in items(sent.values, *TEXT_FIELDS) if isinstance(each, str)]
         if said := message_text(sent.values.get("messages"), "user"):
             texts.append(said)
-        if request.scope["regard.route"] == FILES:
-            texts += [data.decode("utf-8", "replace") for _, data in sent.files]
-        images = [*sent.files, *items(sent.values, IMAGE_FIELD)]
+        images = items(sent.values, IMAGE_FIELD)
+        of_files = len(sent.files)
+        if request.scope["regard.route"] in FILES:
+            of_files = sum(cost_of_document(data) for _, data in sent.files)
         if request.method in ("GET", "HEAD") and not texts:
             return  # asks for nothing that takes work
-        count = max(1, sum(map(cost_of, texts)) + len(images))
+        count = max(1, sum(map(cost_of, texts)) + len(images) + of_files)
         request.scope[RATE_HEADERS] = self.rates.spend(caller.name, count)
         characters = sum(len(text) for text in texts if not is_image(text))
         request.scope[CHARACTERS] = characters
@@ -189,6 +198,12 @@ def cost_of(text: str) -> int:
     if is_image(text):
         return 1
     return max(1 + text.count("\n"), math.ceil(len(text) / USUAL_CHARACTERS))
+
+
+def cost_of_document(data: bytes) -> int:
+    if data.startswith(b"PK"):
+        return max(1, len(data) // ARCHIVE_BYTES)
+    return cost_of(data.decode("utf-8", "replace"))
 
 
 def items(values: dict[str, Any], *names: str) -> list[Any]:

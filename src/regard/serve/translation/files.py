@@ -27,6 +27,7 @@ UNPACKED_BYTES = 32 << 20
 class Download:
     name: str
     data: bytes
+    characters: int  # that were translated
     until: float
 
 
@@ -39,11 +40,11 @@ class Downloads:
         self._kept: OrderedDict[str, Download] = OrderedDict()
         self._lock = threading.Lock()
 
-    def keep(self, name: str, data: bytes) -> str:
+    def keep(self, name: str, data: bytes, characters: int = 0) -> str:
         """Keep a file and return the name to fetch it under. The oldest files make room for it."""
         key = f"{secrets.token_urlsafe(24)}{PurePath(name).suffix}"
         with self._lock:
-            self._kept[key] = Download(name, data, self._clock() + KEPT_SECONDS)
+            self._kept[key] = Download(name, data, characters, self._clock() + KEPT_SECONDS)
             while len(self._kept) > 1 and sum(map(size, self._kept.values())) > self._max_bytes:
                 self._kept.popitem(last=False)
         return key

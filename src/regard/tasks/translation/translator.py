@@ -27,6 +27,7 @@ from regard.text.tokenizer import Tokenizers
 if TYPE_CHECKING:
     from regard.models import Model
     from regard.run import Run
+    from regard.tasks.translation.documents import TranslatedFile
 
 
 def languages_of(run: "Run") -> tuple[str, str] | None:
@@ -225,6 +226,57 @@ class Translator(LooksInside, KeepsMarks):
             raise RequestError(f"format {format!r}: is unknown; use text, html or xml")
         found = self.in_format(texts_of(texts, "translate"), format, search)
         return found[0] if isinstance(texts, str) else found
+
+    def translate_file(
+        self,
+        path: Path | str,
+        out: Path | str | None = None,
+        *,
+        overwrite: bool = False,
+        column: str = "",
+        into: str = "",
+        beam_size: int | None = None,
+    ) -> "TranslatedFile":
+        """Translate a document: PO, XLIFF, Word, subtitles, Markdown, spreadsheets and more. The
+        output differs from it by the translations and nothing else.
+
+        Parameters
+        ----------
+        path
+            The document.
+        out
+            The file to write; by default, its name gets the language, as in manual.de.md. A file
+            that holds both languages may be its own output.
+        overwrite
+            Translate finished entries again, and replace an output that is there.
+        column
+            Of a table: the column to translate, by its name or number.
+        into
+            Of a table: the column for the translations, instead of the same one.
+        beam_size
+            Hypotheses kept at each step; by default, as the run's recipe says.
+
+        Returns
+        -------
+        TranslatedFile
+            The file written, and how many of its texts were translated now, before, and finished
+            already.
+
+        Raises
+        ------
+        DataError
+            The document cannot be read, or the output is there already.
+        """
+        from regard.tasks.translation.documents import translate_file
+        from regard.text.documents.document import Wish
+        from regard.text.documents.names import default_output
+
+        source, target = self.languages() or ("", "")
+        wish = Wish(source, target, column, into, overwrite)
+        given = Path(path)
+        written = default_output(given, source, target) if out is None else Path(out)
+        search = self.search if beam_size is None else replace(self.search, beam_size=beam_size)
+        return translate_file(self, given, written, wish, search)
 
     def evaluate(
         self, sources: Iterable[str], references: Iterable[str], bootstrap: int = 1000
