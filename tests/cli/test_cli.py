@@ -320,6 +320,20 @@ def test_evaluate_scores_with_signatures(
     assert len(output.read_text(encoding="utf-8").splitlines()) == 30
 
 
+def test_evaluate_takes_files_of_pairs(
+    run: Path, files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sides = [(files / f"test.{code}").read_text("utf-8").splitlines() for code in ("en", "fr")]
+    entries = [f'msgid "{s}"\nmsgstr "{t}"\n' for s, t in list(zip(*sides, strict=True))[:5]]
+    test = tmp_path / "test.po"
+    test.write_text("\n".join(entries), "utf-8")
+    main(["evaluate", str(run), "--data", str(test), "--json", "--bootstrap", "0"])
+    assert json.loads(capsys.readouterr().out)["sentences"] == 5
+    both = ["evaluate", str(run), "--data", str(test), "--source", str(test)]
+    code, sentence = failing(both, capsys)
+    assert (code, "--data holds both sides" in sentence) == (2, True)
+
+
 def test_evaluate_without_files_needs_the_built_in_corpus(
     run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -11,7 +11,14 @@ from regard.data.columns import LABEL_NAMES, TEXT_NAMES
 from regard.data.image_formats import READ_ENDINGS
 from regard.data.lines import check_data_file, kind_of, lines
 from regard.data.objects import OBJECTS, objects
-from regard.data.pair_files import ARCHIVES, MEMORIES, PAIR_KINDS, grouped, language_codes
+from regard.data.pair_files import (
+    ARCHIVES,
+    MEMORIES,
+    PAIR_KINDS,
+    TRANSLATIONS,
+    grouped,
+    language_codes,
+)
 from regard.data.samples import sampled
 from regard.data.series_columns import columns_of as series_columns
 from regard.data.series_columns import series_sample, shows_header
@@ -60,10 +67,12 @@ def recognise(paths: Sequence[Path]) -> Kind:
     first, ending = paths[0], kind_of(paths[0])
     if any(kind_of(path) in TAGGED for path in paths):
         return Kind("tagged", f"{first.name} is named so")
-    if ending in (*MEMORIES, *ARCHIVES):
-        return Kind(
-            "pairs", "a translation memory" if ending in MEMORIES else "an archive of texts"
-        )
+    if ending in MEMORIES:
+        return Kind("pairs", "a translation memory")
+    if ending in ARCHIVES:
+        return Kind("pairs", "an archive of texts")
+    if ending in TRANSLATIONS:
+        return Kind("pairs", "a translation file")
     if ending in SPREADSHEETS:
         return columns([row for row in sampled(first).rows[:LOOKED_AT] if any(row)])
     if ending in OBJECTS:

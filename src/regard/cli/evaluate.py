@@ -62,8 +62,9 @@ def evaluate(
     run
         A run folder.
     data
-        For other runs than translators: labelled texts, tagged sentences, running text, images and
-        their captions, rated pairs of words or analogies, or series.
+        For a translator: files of pairs, as `regard train --pairs` reads them. For other runs:
+        labelled texts, tagged sentences, running text, images and their captions, rated pairs of
+        words or analogies, or series.
     series
         For a forecaster, the same as --data: series whose last part is forecast.
     backtest
@@ -105,11 +106,12 @@ def evaluate(
     data = (*data, *series)
     if data:
         if pairs:
-            raise UsageError(f"{run}: a translator is tested with --source and --reference")
-        if task.test_files != "data":
+            check_no_sides(source, reference)
+        elif task.test_files != "data":
             raise UsageError(f"{run}: runs of task {task.name} take no files; leave --data out")
         searched = {"--beam-size", "--length-penalty"} if task.searches else set()
-        check_unused({name: value for name, value in given.items() if name not in searched})
+        unused = {} if pairs else given
+        check_unused({name: value for name, value in unused.items() if name not in searched})
         check_files(task, picture, output)
     elif picture is not None:
         raise UsageError("--picture shows scores on files; it goes with --data")
@@ -118,7 +120,7 @@ def evaluate(
     elif not pairs:
         check_unused(given)
     check_inputs(source, reference)
-    for path in data:
+    for path in () if pairs else data:
         task.check_test(path)
     test = Test(
         files=data or tuple(file for file in (source, reference) if file is not None),
@@ -141,6 +143,11 @@ def check_files(task: "Task", picture: Path | None, output: Path | None) -> None
         raise UsageError("--picture: there is nothing to draw of this run; leave it out")
     if output is not None and not (task.gives_labels or task.searches):
         raise UsageError("--output is for labels; this run has none, leave it out")
+
+
+def check_no_sides(source: Path | None, reference: Path | None) -> None:
+    if source is not None or reference is not None:
+        raise UsageError("--data holds both sides; leave --source and --reference out")
 
 
 def has_own_test(run: "Run") -> bool:

@@ -14,7 +14,7 @@ from itertools import chain, islice, starmap
 from pathlib import Path
 from typing import Any
 
-from regard.data import moses, tmx
+from regard.data import moses, tmx, translation_files
 from regard.data.columns import LABEL_NAMES, TEXT_NAMES
 from regard.data.lines import check_file, decoded, kind_of, raw_lines
 from regard.data.objects import OBJECTS, objects
@@ -23,6 +23,7 @@ from regard.data.pair_files import (
     ARCHIVES,
     MEMORIES,
     PAIR_KINDS,
+    TRANSLATIONS,
     Languages,
     check_groups,
     codes_of,
@@ -30,6 +31,7 @@ from regard.data.pair_files import (
 )
 from regard.data.spreadsheets import SPREADSHEETS, sheet_names
 from regard.data.tables import TABLES, TableLayout, rows_of
+from regard.data.translation_files import TranslationFile
 from regard.errors import DataError
 from regard.text.languages import NAMES, base_code
 
@@ -69,6 +71,8 @@ class Corpus:
             return starmap(Pair, tmx.two_texts(path, self.languages))
         if kind in ARCHIVES:
             return starmap(Pair, moses.two_sides(path, self.languages))
+        if kind in TRANSLATIONS:
+            return starmap(Pair, translation_files.two_texts(path, self.languages))
         return _from_columns(path, self.layout())
 
     def layout(self) -> TableLayout:
@@ -83,6 +87,8 @@ class Corpus:
             return f'{said}; sheet "{names[0]}", the first of {len(names)}'.replace(":;", ":")
         if kind in TABLES:
             return self.layout().remark(path)
+        if kind in TRANSLATIONS:
+            return TranslationFile.read(path).remark()
         if not self.turned or kind in (*MEMORIES, *ARCHIVES):
             return ""
         files, direction = " and ".join(map(str, self.paths)), " → ".join(self.languages or ())
@@ -93,8 +99,8 @@ def read_pairs(
     paths: Sequence[Path], languages: Languages | None = None, columns: Columns = ()
 ) -> Iterator[Pair]:
     """Pairs from corpora one after another: each is two files of plain text, or one .tsv, .csv,
-    .xlsx, .tmx, .jsonl, .json or .zip; text may be packed as .gz or .bz2. `languages` are the
-    columns or keys to look for, `columns` those that a person has chosen.
+    .xlsx, .tmx, .po, .xliff, .jsonl, .json or .zip; text may be packed as .gz or .bz2. `languages`
+    are the columns or keys to look for, `columns` those that a person has chosen.
     """
     found = corpora(paths, languages, columns)
     return chain.from_iterable(each.read() for each in found)
@@ -143,9 +149,13 @@ def _bases(codes: Languages) -> Languages:
 
 def languages_in_header(paths: Sequence[Path], columns: Columns = ()) -> Languages | None:
     """The languages that the first table names in its first line, or the keys of objects, or those
-    of a translation memory or of the files in an archive.
+    of a translation memory or file or of the files in an archive.
     """
     for path in paths:
+        if kind_of(path) in TRANSLATIONS:
+            check_file(path, PAIR_KINDS)
+            if codes := translation_files.languages_of_file(path):
+                return codes
         if kind_of(path) in (*MEMORIES, *ARCHIVES):
             check_file(path, PAIR_KINDS)
             memory = kind_of(path) in MEMORIES

@@ -13,7 +13,7 @@ HEAD_BYTES = 65_536
 MOST_NULS = 0.01
 
 _TABLE = "export it as .csv or .tsv with two columns, source and target"
-_MEMORY = "give it to --pairs, or export it as .csv with the columns that are asked for"
+_PAIRS = "give it to --pairs, or export it as .csv with the columns that are asked for"
 _SHEET = "save the sheet as .csv (in UTF-8), which is read with its columns"
 _DOCUMENT = "save its text as .txt, one sentence on each line"
 _ARCHIVE = "unpack it, and give the files in it"
@@ -21,9 +21,11 @@ _COLUMNS = "write it as .csv or .jsonl (in pandas: to_csv(…, index=False))"
 
 # What a file with this ending is, and what to do with it.
 _ENDINGS = {
-    ".tmx": ("a translation memory", _MEMORY),
+    ".tmx": ("a translation memory", _PAIRS),
     **dict.fromkeys((".tbx", ".sdltm"), ("a database of translations", _TABLE)),
-    **dict.fromkeys((".po", ".pot", ".xlf", ".xliff", ".sdlxliff"), ("a translation file", _TABLE)),
+    **dict.fromkeys((".po", ".xlf", ".xliff"), ("a translation file", _PAIRS)),
+    ".pot": ("a template without translations", "give the .po files that were made from it"),
+    ".sdlxliff": ("a translation file of Trados", "export it as .tmx"),
     **dict.fromkeys((".xlsx", ".xls", ".xlsm", ".ods", ".numbers"), ("a spreadsheet", _SHEET)),
     **dict.fromkeys((".docx", ".doc", ".odt", ".rtf", ".pdf", ".epub"), ("a document", _DOCUMENT)),
     **dict.fromkeys((".html", ".htm", ".xhtml", ".xml"), ("a page of markup", _DOCUMENT)),

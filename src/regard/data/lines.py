@@ -207,7 +207,7 @@ def _empty(path: Path) -> DataError:
             wanted = "one object on each line"
         case ".json":
             wanted = "a list of objects"
-        case ".tmx" | ".xlsx" | ".zip":
+        case ".tmx" | ".xlsx" | ".zip" | ".po" | ".xlf" | ".xliff":
             wanted = "a file with sentences and their translations"
         case ".conllu" | ".conll":
             wanted = "one word on each line, and an empty line after each sentence"

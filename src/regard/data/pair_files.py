@@ -18,12 +18,15 @@ Languages = tuple[str, str]
 
 MEMORIES = (".tmx",)
 ARCHIVES = (".zip",)
+TRANSLATIONS = (".po", ".xlf", ".xliff")
 # One file holds both sides.
-SINGLE = (*TABLES, *OBJECTS, *MEMORIES, *ARCHIVES)
+SINGLE = (*TABLES, *OBJECTS, *MEMORIES, *ARCHIVES, *TRANSLATIONS)
 # Those that are no files of text.
-PAIR_KINDS = (*SPREADSHEETS, *MEMORIES, *ARCHIVES)
+PAIR_KINDS = (*SPREADSHEETS, *MEMORIES, *ARCHIVES, *TRANSLATIONS)
 
-_ENDINGS = re.compile(r"(\.(txt|tsv|csv|jsonl|json|tmx|xlsx|zip))?(\.(gz|bz2))?$", re.IGNORECASE)
+_ENDINGS = re.compile(
+    r"(\.(txt|tsv|csv|jsonl|json|tmx|xlsx|zip|po|xlf|xliff))?(\.(gz|bz2))?$", re.IGNORECASE
+)
 _CODE = r"[a-z]{2,3}(?:[-_](?:[A-Z]{2}|[A-Z][a-z]{3}))?"
 _ONE_CODE = re.compile(rf"(?:^|[._-])({_CODE})$")
 _TWO_CODES = re.compile(rf"(?:^|[._-])({_CODE})-({_CODE})$")
@@ -51,8 +54,8 @@ def check_files(paths: Sequence[Path]) -> None:
 def check_groups(groups: Sequence[tuple[Path, ...]]) -> None:
     if not groups:
         raise DataError(
-            "0 data files are given; give two files of plain text, or one .tsv, .csv, .xlsx, .tmx "
-            "or .jsonl"
+            "0 data files are given; give two files of plain text, or one .tsv, .csv, .xlsx, .tmx, "
+            ".po, .xliff or .jsonl"
         )
     for path in chain.from_iterable(groups):
         check_file(path, PAIR_KINDS)

@@ -138,7 +138,7 @@ def test_xliff_gets_targets_with_a_state() -> None:
     assert '<mrk mtype="seg" mid="1">ONE.</mrk> <mrk mtype="seg" mid="2">TWO.</mrk></target>' in new
     new = translated("two.xliff", FILES["two.xliff"]).decode()
     assert 'srcLang="en" trgLang="de">' in new
-    assert '<segment id="s" state="translated">' in new
+    assert '<segment id="s" state="translated" subState="regard:unreviewed">' in new
     assert '<target>HELLO <pc id="1">BOLD</pc></target></segment>' in new
     assert "<target>Zwei</target>" in new
 

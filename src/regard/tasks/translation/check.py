@@ -42,12 +42,12 @@ def validation(data: PairSection) -> Iterator[Pair]:
 
 
 def check_test(run: Run, pairs: Sequence[Pair], files: Sequence[Path], reporter: Reporter) -> None:
-    """Refuse a test set whose sides are swapped, and warn of one in other languages than the run's
-    or whose sides do not fit together.
+    """Refuse two files that are swapped, and warn of those in other languages than the run's, or of
+    sides that do not fit together.
     """
     known = languages_of_run(run)
     found = Pairs(PairCounts.of(pairs), PairLimits(known), tuple(map(str, files)))
-    if known is not None:
+    if known is not None and len(files) == 2:
         names = language_codes(files)
         unclear = any(side.main is None for side in found.languages)
         backwards = names and [base_code(code) for code in (*names[::-1], *known)]

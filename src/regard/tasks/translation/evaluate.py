@@ -7,6 +7,8 @@ from typing import Any, cast
 
 from regard.data import phrasebook
 from regard.data.corpus import read_pairs
+from regard.data.lines import kind_of
+from regard.data.pair_files import SINGLE
 from regard.engines import EngineName
 from regard.errors import DataError
 from regard.evaluate.scores import corpus_scores
@@ -14,7 +16,7 @@ from regard.reporter import SILENT, Reporter
 from regard.run import Run
 from regard.tasks.task import Evaluation, ScoreLine, SearchOptions, Test
 from regard.tasks.translation.check import check_test
-from regard.tasks.translation.translator import Translator
+from regard.tasks.translation.translator import Translator, languages_of
 
 SENTENCES_AT_ONCE = 1000
 
@@ -60,15 +62,19 @@ def scored(
 
 def test_pairs(run: Run, test: Test) -> tuple[list[str], list[str], str]:
     recipe = run.recipe_for("translation")
-    if len(test.files) == 2:
-        pairs = list(read_pairs(list(test.files)))
+    if test.files:
+        single = any(kind_of(path) in SINGLE for path in test.files)
+        pairs = list(read_pairs(test.files, languages_of(run) if single else None))
         check_test(run, pairs, test.files, test.reporter)
         return [p.source for p in pairs], [p.target for p in pairs], str(test.files[0])
     builtin = recipe.data.builtin
     if not test.files and builtin:
         pairs = list(phrasebook.pairs("test", builtin))
         return [p.source for p in pairs], [p.target for p in pairs], f"{builtin} test"
-    raise DataError("give --source and --reference, a file of sentences and one of translations")
+    raise DataError(
+        "give --source and --reference, a file of sentences and one of translations, or --data and "
+        "files of pairs"
+    )
 
 
 def timed_translations(

@@ -72,19 +72,32 @@ def quantities(language: str) -> list[str]:
 
 def example_numbers(header: str) -> list[int] | None:
     """A number for each form that a Plural-Forms header defines; None if it defines none."""
+    found = _forms(header)
+    if found is None:
+        return None
+    count, forms = found
+    if count == 1:
+        return [0]
+    # The form of 1 may be that of other numbers as well.
+    return [
+        1 if forms[1] == form else next((n for n in range(2, LARGEST) if forms[n] == form), 0)
+        for form in range(count)
+    ]
+
+
+def form_of(number: int, header: str) -> int:
+    """The form beside a number; the last of two if the header does not define any."""
+    found = _forms(header)
+    return found[1][number] if found else 1
+
+
+def _forms(header: str) -> tuple[int, list[int]] | None:
+    """How many forms a header defines, and that of each number from 0."""
     found = _HEADER.search(header)
     if not found or not 0 < int(found[1]) <= 10 or len(found[2]) > LARGEST:
         return None
     try:
         rule: Callable[[int], int] = gettext.c2py(found[2].strip())
-        forms = [rule(number) for number in range(LARGEST)]
+        return int(found[1]), [rule(number) for number in range(LARGEST)]
     except (ValueError, ArithmeticError, RecursionError):
         return None
-    count = int(found[1])
-    if count == 1:
-        return [0]
-    # The form of 1 may be that of other numbers as well.
-    return [
-        1 if rule(1) == form else next((n for n in range(2, LARGEST) if forms[n] == form), 0)
-        for form in range(count)
-    ]

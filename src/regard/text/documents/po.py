@@ -7,7 +7,6 @@ filled, since gettext refuses plural forms without them.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from regard.text.documents.content import Content, Edit
 from regard.text.documents.document import (
@@ -20,77 +19,21 @@ from regard.text.documents.document import (
     words_of,
 )
 from regard.text.documents.plurals import example_numbers, plural_header
-from regard.text.marks import Syntax
+from regard.text.documents.po_entries import ESCAPES, Catalogue, Entry
 
-_CHARSET = re.compile(rb'^"[^"\n]*charset=([A-Za-z0-9._-]+)', re.MULTILINE | re.IGNORECASE)
-_KEYWORD = re.compile(r"(msgctxt|msgid_plural|msgid|msgstr)(?:\[(\d+)\])?[ \t]*(?=\")")
-_STRING = re.compile(r'"((?:[^"\\\r\n]|\\.)*)"[ \t]*(?=\r?\n|\Z)')
-_ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|.)")
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
-_BACK = {"\\": "\\\\", '"': '\\"', **{letter: f"\\{name}" for name, letter in _ESCAPES.items()}}
+_BACK = {"\\": "\\\\", '"': '\\"', **{letter: f"\\{name}" for name, letter in ESCAPES.items()}}
 WIDTH = 79
-# Flags of entries, and how their placeholders are written.
-SYNTAXES: dict[str, Syntax] = {
-    **dict.fromkeys(
-        ("c-format", "objc-format", "php-format", "python-format", "perl-format", "qt-format"),
-        "printf",
-    ),
-    "python-brace-format": "python-brace",
-    "perl-brace-format": "brace",
-    "java-format": "icu",
-    "sh-format": "dollar",
-}
-
-
-@dataclass
-class Field:
-    """A keyword of an entry with its string, and where the quotation marks are."""
-
-    text: str
-    start: int  # of the keyword
-    quote: int  # of the first quotation mark
-    end: int
-
-
-@dataclass
-class Entry:
-    start: int  # of the line that its first keyword is in
-    flags: int = -1  # where the names of its flags begin
-    is_fuzzy: bool = False
-    syntaxes: tuple[Syntax, ...] = ()
-    previous: int = -1  # where `#|` begins: flags stand before it
-    fields: dict[str, Field] = field(default_factory=dict)
-    forms: dict[int, Field] = field(default_factory=dict)
-
-    @property
-    def source(self) -> str:
-        return self.fields["msgid"].text
-
-    @property
-    def key(self) -> str:
-        context = self.fields.get("msgctxt")
-        return f"{context.text}\4{self.source}" if context else self.source
 
 
 def read(name: str, data: bytes, wish: Wish) -> Document:
-    charset = _CHARSET.search(data)
-    declared = charset[1].decode() if charset and charset[1] != b"CHARSET" else "utf-8"
-    content = Content.of(name, data, declared)
-    entries = list(_entries(content))
-    header = next((each for each in entries if not each.source and each.forms), None)
-    header_text = header.forms[0].text if header and 0 in header.forms else ""
-    values = {
-        key.strip().lower(): value.strip()
-        for key, _, value in (line.partition(":") for line in header_text.split("\n"))
-    }
-    check_language(name, values.get("language", ""), wish.target, "to")
-    plural_forms = values.get("plural-forms", "")
-    is_blank = "INTEGER" in plural_forms or not plural_forms
-    numbers = example_numbers(plural_header(wish.target) if is_blank else plural_forms) or [1, 0]
+    catalogue = Catalogue.of(name, data)
+    content, header = catalogue.content, catalogue.header
+    check_language(name, catalogue.facts.get("language", ""), wish.target, "to")
+    numbers = example_numbers(catalogue.plural_forms(wish.target)) or [1, 0]
     segments = Segments()
     places: list[tuple[Entry, dict[int, int]]] = []
-    for entry in entries:
-        if entry is not header and entry.forms and has_words(entry.source):
+    for entry in catalogue.messages:
+        if has_words(entry.source):
             places.append((entry, _segments_of(entry, content, numbers, segments)))
 
     def write(translations: Translations) -> bytes:
@@ -130,73 +73,6 @@ def _segments_of(
         done = bool(there and there.text)
         found[form] = segments.add([source], line, key, done, entry.syntaxes)
     return found
-
-
-def _entries(content: Content) -> Iterator[Entry]:
-    """The entries that are not obsolete."""
-    text, entry, flags = content.text, None, Entry(0)
-    at, current = 0, None
-    while at < len(text):
-        end = text.find("\n", at)
-        end = len(text) if end < 0 else end + 1
-        start = at + len(text[at:end]) - len(text[at:end].lstrip(" \t"))
-        if text[start:end].strip() == "" or text[start] == "#":
-            if text.startswith("#", start) and entry is not None and entry.forms:
-                yield entry  # a comment begins the next entry
-                entry, flags = None, Entry(0)
-            if text.startswith("#,", start):
-                names = [each.strip() for each in text[start + 2 : end].split(",")]
-                flags.flags = start + 2 if flags.flags < 0 else flags.flags
-                flags.is_fuzzy |= "fuzzy" in names
-                flags.syntaxes += tuple(
-                    syntax for name, syntax in SYNTAXES.items() if name in names
-                )
-            elif text.startswith("#|", start) and flags.previous < 0:
-                flags.previous = start
-            current = None
-        elif keyword := _KEYWORD.match(text, start, end):
-            kind, form = keyword[1], keyword[2]
-            begins = kind == "msgctxt" or (kind == "msgid" and "msgid" in (entry or flags).fields)
-            if entry is not None and (begins or (kind == "msgid" and entry.forms)):
-                yield entry
-                entry, flags = None, Entry(0)
-            if entry is None:
-                entry, flags = flags, Entry(0)
-                entry.start = start
-            value, stop = _string(content, keyword.end(), end)
-            current = Field(value, start, keyword.end(), stop)
-            if kind == "msgstr":
-                entry.forms[int(form or 0)] = current
-            else:
-                entry.fields[kind] = current
-            if "msgid" not in entry.fields and kind != "msgctxt":
-                raise content.wrong(start, f"{kind} comes before msgid; mend the file")
-        elif text[start] == '"' and current is not None:
-            more, current.end = _string(content, start, end)
-            current.text += more
-        else:
-            raise content.wrong(
-                start, f"not a line of a PO file: {text[start:end].strip()[:40]!r}; mend the file"
-            )
-        at = end
-    if entry is not None:
-        yield entry
-
-
-def _string(content: Content, start: int, end: int) -> tuple[str, int]:
-    found = _STRING.match(content.text, start, end)
-    if not found:
-        raise content.wrong(start, "a string has no end, or text follows it; mend the file")
-    return _ESCAPE.sub(_unescaped, found[1]), start + len(found[1]) + 2
-
-
-def _unescaped(found: re.Match[str]) -> str:
-    name = found[1]
-    if name[0] == "x" and len(name) > 1:
-        return chr(int(name[1:], 16))
-    if name[0] in "01234567":
-        return chr(int(name, 8))
-    return _ESCAPES.get(name, name)
 
 
 def _edits(

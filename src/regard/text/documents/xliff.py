@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from regard.errors import DataError
 from regard.text.documents.content import Edit
@@ -18,36 +19,32 @@ from regard.text.documents.document import (
     words_of,
 )
 from regard.text.documents.xml import Characters, Element, Xml, escaped, read_xml
+from regard.text.marks import Mark
+from regard.text.protect import protect
 
 # Inline elements around text; what is inside the others is code of another program.
 PAIRED = frozenset({"g", "pc", "mrk"})
 # States in which a target is no translation yet.
 UNFINISHED = frozenset({"new", "needs-translation", "initial"})
 # How a unit says that it is to be reviewed: 1.2 in the target, 2.x in the segment.
-TO_REVIEW = {"1": "needs-review-translation", "2": "translated"}
+TO_REVIEW = {
+    "1": {"state": "needs-review-translation"},
+    "2": {"state": "translated", "subState": "regard:unreviewed"},
+}
+UNREVIEWED = re.compile("needs-.*|regard:unreviewed")
 
 
 def read(name: str, data: bytes, wish: Wish) -> Document:
-    xml = read_xml(name, data)
-    root = xml.root
-    if root.name != "xliff":
-        raise DataError(f"{name}: is <{root.name}>, not <xliff>; name an XLIFF file")
-    version = root.attribute("version")[:1]
-    if version not in TO_REVIEW:
-        raise DataError(
-            f"{name}: is XLIFF {root.attribute('version') or 'without a version'}; 1.2, 2.0, 2.1 "
-            "and 2.2 can be translated"
-        )
+    xml = read_xliff(name, data)
+    root, version = xml.root, xml.root.attribute("version")[:1]
     for each in [root, *root.all("file")]:
-        given = each.attribute("source-language") or each.attribute("srcLang")
-        check_language(name, given, wish.source, "from")
-        given = each.attribute("target-language") or each.attribute("trgLang")
-        check_language(name, given, wish.target, "to")
+        source, target = languages_of(each)
+        check_language(name, source, wish.source, "from")
+        check_language(name, target, wish.target, "to")
     segments = Segments()
     places: list[tuple[Element, list[tuple[Element, int]]]] = []
     for number, (unit, key) in enumerate(_units(root)):
-        source = unit.child("source")
-        if source is None:
+        if unit.child("source") is None:
             continue
         places.append((unit, _segments_of(xml, unit, key or str(number), segments)))
 
@@ -62,6 +59,75 @@ def read(name: str, data: bytes, wish: Wish) -> Document:
         return xml.content.spliced(edits)
 
     return Document(segments.found, write, is_bilingual=True)
+
+
+def read_xliff(name: str, data: bytes) -> Xml:
+    xml = read_xml(name, data)
+    root = xml.root
+    if root.name != "xliff":
+        raise DataError(f"{name}: is <{root.name}>, not <xliff>; name an XLIFF file")
+    if root.attribute("version")[:1] not in TO_REVIEW:
+        raise DataError(
+            f"{name}: is XLIFF {root.attribute('version') or 'without a version'}; 1.2, 2.0, 2.1 "
+            "and 2.2 can be read"
+        )
+    return xml
+
+
+def languages_of(element: Element) -> tuple[str, str]:
+    """The languages that an element names: a file in 1.2, all in 2.x; "" for one without a name."""
+    source = element.attribute("source-language") or element.attribute("srcLang")
+    return source, element.attribute("target-language") or element.attribute("trgLang")
+
+
+@dataclass(frozen=True)
+class Translated:
+    """A unit with a source: `pairs` are its parts with their translations, if it has any."""
+
+    languages: tuple[str, str]
+    line: int
+    pairs: list[tuple[Pieces, Pieces]]
+    is_reviewed: bool
+
+
+def translated_units(name: str, data: bytes) -> Iterator[Translated]:
+    """What an XLIFF file holds."""
+    xml = read_xliff(name, data)
+    for file in xml.root.all("file"):
+        first, second = zip(languages_of(file), languages_of(xml.root), strict=True)
+        languages = first[0] or first[1], second[0] or second[1]
+        for unit, _ in _units(file):
+            if unit.child("source") is None:
+                continue
+            state = state_of(unit)
+            target, pairs = unit.child("target"), []
+            if target is not None and state not in UNFINISHED:
+                pairs = _pairs(xml, unit, target)
+            review = UNREVIEWED.fullmatch(unit.attribute("subState") or state)
+            line = xml.content.line(unit.start)
+            yield Translated(languages, line, pairs, is_reviewed=not review)
+
+
+def _pairs(xml: Xml, unit: Element, target: Element) -> list[tuple[Pieces, Pieces]]:
+    """The sentences into which another program has cut both sides, or all of the unit."""
+    sides = [unit.child("seg-source") or unit.child("source"), target]
+    whole = [inline(xml, each, PAIRED) for each in sides if each is not None]
+    first, second = (
+        {
+            each.attribute("mid"): inline(xml, each, PAIRED)
+            for each in (side.all("mrk") if side else ())
+            if each.attribute("mtype") == "seg"
+        }
+        for side in sides
+    )
+    if first and first.keys() == second.keys():
+        return [(pieces, second[mid]) for mid, pieces in first.items()]
+    return [(whole[0], whole[1])] if target.text.strip() else []
+
+
+def state_of(unit: Element) -> str:
+    target = unit.child("target")
+    return (target.attribute("state") if target else "") or unit.attribute("state")
 
 
 def _units(root: Element) -> Iterator[tuple[Element, str]]:
@@ -93,9 +159,8 @@ def _segments_of(
         each for each in (cut.all("mrk") if cut else ()) if each.attribute("mtype") == "seg"
     ]
     target = unit.child("target")
-    state = (target.attribute("state") if target else "") or unit.attribute("state")
     done = unit.attribute("approved") == "yes" or (
-        target is not None and bool(target.text.strip()) and state not in UNFINISHED
+        target is not None and bool(target.text.strip()) and state_of(unit) not in UNFINISHED
     )
     found = []
     for number, part in enumerate(sentences or [source]):
@@ -131,10 +196,20 @@ def inline(xml: Xml, element: Element, paired: frozenset[str]) -> Pieces:
                 visit(each)
                 pieces.append(Code("close", text[each.outside : each.end], number))
             else:
-                pieces.append(Code("alone", text[each.start : each.end], number))
+                shown = placeholder(each) if isinstance(each, Element) else ""
+                pieces.append(Code("alone", text[each.start : each.end], number, shown))
 
     visit(element)
     return tuple(pieces)
+
+
+def placeholder(element: Element) -> str:
+    """The placeholder that an element without a text of its own stands for, as `%s` or `{name}`."""
+    for text in (*map(element.attribute, ("equiv-text", "disp", "equiv")), element.text):
+        parts = protect(text).parts
+        if len(parts) == 1 and isinstance(parts[0], Mark) and parts[0].word:
+            return text
+    return ""
 
 
 def as_xml(pieces: Pieces) -> str:
@@ -167,24 +242,26 @@ def _edits(
     state = TO_REVIEW[version]
     if version == "2":
         opening = text[unit.start : unit.inside]
-        yield Edit(unit.start, unit.inside, _with_state(opening, state))
+        yield Edit(unit.start, unit.inside, _with(opening, state))
     if target is None:
         before = text[: source.start]
         space = before[len(before.rstrip()) :]
-        mark = f' state="{state}"' if version == "1" else ""
-        new = f"{space}<{prefix}target{mark}>{inner}</{prefix}target>"
+        opening = _with(f"<{prefix}target>", state if version == "1" else {})
+        new = f"{space}{opening}{inner}</{prefix}target>"
         yield Edit(whole.end, whole.end, new)
         return
     opening = text[target.start : target.inside]
     if target.inside == target.end:  # <target/>
         opening = opening[:-2].rstrip() + ">"
     if version == "1":
-        opening = _with_state(opening, state)
+        opening = _with(opening, state)
     yield Edit(target.start, target.end, f"{opening}{inner}</{prefix}target>")
 
 
-def _with_state(opening: str, state: str) -> str:
-    """A tag with this state, instead of another or none."""
-    new = f' state="{state}"'
-    changed, count = re.subn(r"""\sstate\s*=\s*("[^"]*"|'[^']*')""", new, opening)
-    return changed if count else f"{opening[:-1]}{new}>"
+def _with(opening: str, attributes: dict[str, str]) -> str:
+    """A tag with these attributes, instead of others of their names or none."""
+    for name, value in attributes.items():
+        new = f' {name}="{value}"'
+        changed, count = re.subn(rf"""\s{name}\s*=\s*("[^"]*"|'[^']*')""", new, opening)
+        opening = changed if count else f"{opening[:-1]}{new}>"
+    return opening
