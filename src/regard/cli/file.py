@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from regard.cli.options import BeamSize, Device, Engine, Int8
+from regard.cli.options import BeamSize, Device, Engine, GlossaryFile, Int8
 from regard.errors import RegardError, RequestError, UsageError
 
 if TYPE_CHECKING:
     from regard.tasks.translation.documents import TranslatedFile
     from regard.text.documents.document import Wish
+    from regard.text.glossary import Glossary
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ def file(
     overwrite: bool = False,
     column: str = "",
     into: str = "",
+    glossary: GlossaryFile = None,
     beam_size: BeamSize = None,
     device: Device = "auto",
     engine: Engine = "auto",
@@ -75,9 +77,11 @@ def file(
     check_outputs(out)
     if out_dir is not None:
         check_room_for(out_dir)
-    from regard.tasks.translation.translator import Translator
+    from regard.tasks.translation.glossaries import glossary_from
+    from regard.tasks.translation.translator import Translator, languages_of
     from regard.text.documents.document import Wish
 
+    terms = glossary_from(glossary, languages_of(opened))
     translator = Translator.load(opened.folder, device, engine, int8)
     source, target = translator.languages() or ("", "")
     wish = Wish(source, target, column, into, overwrite)
@@ -87,10 +91,12 @@ def file(
         from dataclasses import replace
 
         search = replace(search, beam_size=beam_size)
-    run_jobs(jobs, translator, search, wish)
+    run_jobs(jobs, translator, search, wish, terms)
 
 
-def run_jobs(jobs: list[Job], translator: object, search: object, wish: "Wish") -> None:
+def run_jobs(
+    jobs: list[Job], translator: object, search: object, wish: "Wish", glossary: "Glossary"
+) -> None:
     """Translate one document after the other. One that is refused does not stop the others."""
     from typing import Any, cast
 
@@ -102,7 +108,7 @@ def run_jobs(jobs: list[Job], translator: object, search: object, wish: "Wish") 
         try:
             job.out.parent.mkdir(parents=True, exist_ok=True)
             done = translate_file(
-                cast(Any, translator), job.path, job.out, wish, cast(Any, search), SCREEN
+                cast(Any, translator), job.path, job.out, wish, cast(Any, search), glossary, SCREEN
             )
             say(summary(done))
         except RegardError as error:
@@ -118,6 +124,8 @@ def run_jobs(jobs: list[Job], translator: object, search: object, wish: "Wish") 
 
 
 def summary(done: "TranslatedFile") -> str:
+    from regard.tasks.translation.glossaries import remark
+
     def texts(count: int) -> str:
         return f"{count:,} text{'' if count == 1 else 's'}"
 
@@ -126,7 +134,9 @@ def summary(done: "TranslatedFile") -> str:
         facts.append(f"{done.before:,} from before")
     if done.finished:
         facts.append(f"{done.finished:,} finished already")
-    return f"Wrote {done.path}: {', '.join(facts)}."
+    sentence = f"Wrote {done.path}: {', '.join(facts)}."
+    found = remark(done.terms)
+    return f"{sentence} {found}." if found else sentence
 
 
 def jobs_of(

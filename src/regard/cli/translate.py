@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -13,7 +13,16 @@ from cyclopts import Parameter
 
 from regard.cli.heads import HeadFlags, switched
 from regard.cli.lines import FileFlags, Files, batches, is_typed
-from regard.cli.options import OF_RUN, AsJson, BeamSize, Device, Engine, Int8, LengthPenalty
+from regard.cli.options import (
+    OF_RUN,
+    AsJson,
+    BeamSize,
+    Device,
+    Engine,
+    GlossaryFile,
+    Int8,
+    LengthPenalty,
+)
 from regard.errors import RequestError, UsageError
 
 if TYPE_CHECKING:
@@ -22,6 +31,8 @@ if TYPE_CHECKING:
     from regard.run import Run
     from regard.tasks.translation.translation import Translation
     from regard.tasks.translation.translator import Translator
+    from regard.text.glossary import Glossary
+    from regard.text.terms import TermUse
 
 LINES_AT_ONCE = 1000
 # As regard.text.formatted has it, which is loaded later.
@@ -94,6 +105,7 @@ def translate(
     *,
     search: Annotated[SearchFlags | None, Parameter(name="*")] = None,
     format: Format = "text",
+    glossary: GlossaryFile = None,
     prefix: str | None = None,
     align: bool = False,
     heads: Annotated[HeadFlags | None, Parameter(name="*")] = None,
@@ -121,63 +133,83 @@ def translate(
     as_json
         Print one JSON object per line: text, score, tokens, log-probabilities, alignment, the
         words of the source that were never seen in training, and how tags and placeholders found
-        their places: kept by the model, aligned by its attention, or guessed.
+        their places: kept by the model, aligned by its attention, or guessed. Of terms: whether
+        the model wrote them, they were put in place of other words, or are missing.
     """
     # Nothing is forked here, which the tokenizer's own threads would be in the way of.
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
     from regard.cli.checks import open_run
 
-    if format != "text" and (prefix or align):
-        raise UsageError(f"--format {format}: cannot go with --prefix or --align; leave these out")
+    if prefix or align:
+        if format != "text":
+            raise UsageError(
+                f"--format {format}: cannot go with --prefix or --align; leave these out"
+            )
+        if glossary:
+            raise UsageError("--glossary: cannot go with --prefix or --align; leave these out")
     opened = open_run(run, "translate")
     flags = search or SearchFlags()
     flags.check(opened)
     files = files or FileFlags()
     files.check(texts)
+    from regard.cli.display import say
     from regard.cli.unseen import UnseenRemarks
-    from regard.tasks.translation.translator import Translator
+    from regard.tasks.translation.glossaries import glossary_from, remark
+    from regard.tasks.translation.translator import Translator, languages_of
 
+    terms = glossary_from(glossary, languages_of(opened))
     translator = Translator.load(run, device, engine, int8)
     chosen = flags.over(translator.search)
     given = batches(texts, files, LINES_AT_ONCE, source_language(opened))
     remarks = UnseenRemarks(translator, typed=bool(texts) or is_typed(texts, files))
+    used: list[TermUse] = []
     with files.answers(), switched(translator, heads), progress(texts, files) as advance:
         for batch in given:
-            answer(translator, batch, chosen, Shown(prefix, align, as_json, format))
+            used += answer(translator, batch, chosen, Shown(prefix, align, as_json, format, terms))
             sys.stdout.flush()
             if not as_json:
                 remarks.add(batch)
             advance(len(batch))
     remarks.at_end()
+    if terms and not as_json:
+        say(f"{remark(used) or 'No terms in the texts'}.")
 
 
 @dataclass(frozen=True)
 class Shown:
-    """What an answer begins with, how it is shown, and how texts are written."""
+    """What an answer begins with, how it is shown, how texts are written, and their terms."""
 
     prefix: str | None
     align: bool
     as_json: bool
     form: Format
+    terms: "Glossary"
 
 
-def answer(translator: "Translator", batch: list[str], search: "Search", shown: Shown) -> None:
+def answer(
+    translator: "Translator", batch: list[str], search: "Search", shown: Shown
+) -> "list[TermUse]":
+    """Show the translations of a batch, and return what became of its terms."""
     from regard.cli.display import results
 
     prefixes = [shown.prefix] * len(batch) if shown.prefix else []
     if not (shown.as_json or shown.align or search.n_best > 1):
-        given = translator.texts(batch, search, prefixes) if prefixes else None
-        results("\n".join(given or translator.in_format(batch, shown.form, search)))
-        return
+        if prefixes:
+            results("\n".join(translator.texts(batch, search, prefixes)))
+            return []
+        written = translator.in_format(batch, shown.form, search, shown.terms)
+        results("\n".join(each.text for each in written))
+        return [term for each in written for term in each.terms]
     if prefixes or shown.align:
         found = translator.translations(batch, search, prefixes)
     else:
-        found = translator.translations_in_format(batch, shown.form, search)
+        found = translator.translations_in_format(batch, shown.form, search, shown.terms)
     for text, each in zip(batch, found, strict=True):
         if shown.as_json or search.n_best > 1:
             show(text, each, translator, shown.as_json)
         else:
             results(pharaoh(text, each[0], translator))
+    return [term for each in found for term in each[0].terms]
 
 
 def source_language(run: "Run") -> str:
@@ -231,4 +263,5 @@ def facts(text: str, translation: "Translation", translator: "Translator") -> di
         "alignment": alignment,
         "unseen_words": translation.unseen_words,
         "marks": translation.marks,
+        "terms": [asdict(term) for term in translation.terms],
     }

@@ -23,11 +23,20 @@ STAND_IN = "Mark"
 
 
 @dataclass(frozen=True)
+class Term:
+    """Words of a text that a glossary has, and how they are written in its translation."""
+
+    source: str
+    target: str
+
+
+@dataclass(frozen=True)
 class Mark:
     """A stretch of a text that is not translated.
 
     `word` says that it stands for words of the sentence, as `%s` and an address do, while others,
-    such as tags, only decorate. `ordered` marks keep their order, as `%s … %d` must.
+    such as tags, only decorate. `ordered` marks keep their order, as `%s … %d` must. Around a
+    `term` is a pair of marks that are not written.
     """
 
     text: str
@@ -35,6 +44,7 @@ class Mark:
     name: str = ""
     word: bool = False
     ordered: bool = False
+    term: Term | None = None
 
 
 @dataclass(frozen=True)

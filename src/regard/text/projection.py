@@ -198,7 +198,20 @@ class Placing:
             mass = self.links[:, node.first : node.last].sum(1) * self.weights()
             unit = max(open_units, key=lambda unit: mass[unit])
             chosen = unit, unit + 1
+        if node.opening is not None and node.opening.term:
+            chosen = self.narrowed(node, *chosen)
         return self.trimmed(node, *chosen, end, free)
+
+    def narrowed(self, node: Node, start: int, stop: int) -> tuple[int, int]:
+        """The part of a stretch that comes most from a term, no longer than the term: what is there
+        will be replaced.
+        """
+        room = node.last - node.first
+        mass = np.concatenate(([0.0], (self.shares(node) * self.weights()).cumsum()))
+        if stop - start <= room:
+            return start, stop
+        first = max(range(start, stop - room + 1), key=lambda at: float(mass[at + room] - mass[at]))
+        return first, first + room
 
     def trimmed(
         self, node: Node, start: int, stop: int, end: int, free: Sequence[bool]

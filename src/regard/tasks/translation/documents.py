@@ -20,7 +20,9 @@ from regard.tasks.translation.marked import MarkedTranslation
 from regard.text.documents.document import Code, Document, Pieces, Wish
 from regard.text.documents.formats import read_document
 from regard.text.documents.sentences import Cut, cut, marked, unmarked
+from regard.text.glossary import NO_TERMS, Glossary
 from regard.text.marks import MarkedText
+from regard.text.terms import TermUse
 
 # Segments that are translated together, and kept together.
 SEGMENTS_AT_ONCE = 256
@@ -39,34 +41,43 @@ class TranslatesMarked(Protocol):
 @dataclass(frozen=True)
 class TranslatedFile:
     """What became of a document: how many of its texts were translated now, how many before this
-    call (by a call that was stopped, or in an earlier output), and how many were finished in it.
+    call (by a call that was stopped, or in an earlier output), how many were finished in it, and
+    what became of the terms in those that were translated now.
     """
 
     path: Path
     translated: int
     before: int
     finished: int
+    terms: Sequence[TermUse] = ()
 
 
 def translate_segments(
-    translator: TranslatesMarked, cuts: Sequence[Cut], search: Search, target: str
-) -> list[Pieces]:
-    """The translation of each segment; equal sentences are translated once."""
+    translator: TranslatesMarked,
+    cuts: Sequence[Cut],
+    search: Search,
+    target: str,
+    glossary: Glossary = NO_TERMS,
+) -> tuple[list[Pieces], list[TermUse]]:
+    """The translation of each segment, and what became of the terms. Equal sentences are translated
+    once.
+    """
     places: dict[Pieces, int] = {}
     for each in cuts:
         for sentence in each.sentences:
             places.setdefault(sentence, len(places))
     given = [marked(sentence) for sentence in places]
-    outputs = translator.marked([text for text, _ in given], search)
+    outputs = translator.marked([glossary.mark(text) for text, _ in given], search)
     found = [
         unmarked(output.text, codes) for output, (_, codes) in zip(outputs, given, strict=True)
     ]
-    return [
+    filled = [
         each.filled(
             {number: found[places[text]] for number, text in enumerate(each.sentences)}, target
         )
         for each in cuts
     ]
+    return filled, [term for output in outputs for term in output.terms]
 
 
 def translate_file(
@@ -75,6 +86,7 @@ def translate_file(
     out: Path,
     wish: Wish,
     search: Search | None = None,
+    glossary: Glossary = NO_TERMS,
     reporter: Reporter = SILENT,
 ) -> TranslatedFile:
     """Translate a document into another file, or into itself if it holds both languages."""
@@ -86,20 +98,22 @@ def translate_file(
         if wish.overwrite or not segment.finished
     ]
     translations = earlier(out, document, numbers, wish) if out != path else {}
-    kept = Kept(out, mark_of(translator, search or translator.search, wish))
+    kept = Kept(out, mark_of(translator, search or translator.search, wish, glossary))
     known = kept.read()
     for number in numbers:
         if number not in translations and (found := known.get(_key(document, number))):
             translations[number] = found
     before = len(translations)
     rest = [number for number in numbers if number not in translations]
+    terms: list[TermUse] = []
     with reporter.progress(path.name, len(numbers)) as advance:
         advance(before)
         for batch in batches(rest):
             cuts = [cut(document.segments[number], wish.source) for number in batch]
-            found_now = translate_segments(
-                translator, cuts, search or translator.search, wish.target
+            found_now, used = translate_segments(
+                translator, cuts, search or translator.search, wish.target, glossary
             )
+            terms += used
             for number, pieces in zip(batch, found_now, strict=True):
                 translations[number] = pieces
             kept.add({_key(document, number): translations[number] for number in batch})
@@ -107,7 +121,7 @@ def translate_file(
     write_file(out, document.write(translations))
     kept.remove()
     finished = len(document.segments) - len(numbers)
-    return TranslatedFile(out, len(rest), before, finished)
+    return TranslatedFile(out, len(rest), before, finished, terms)
 
 
 def check_output(path: Path, out: Path, document: Document, wish: Wish) -> None:
@@ -185,13 +199,20 @@ class Kept:
             self.path.unlink(missing_ok=True)
 
 
-def mark_of(translator: TranslatesMarked, search: Search, wish: Wish) -> dict[str, Any]:
+def mark_of(
+    translator: TranslatesMarked, search: Search, wish: Wish, glossary: Glossary
+) -> dict[str, Any]:
     """What translations depend on beside the text."""
     weights = ""
     if translator.folder is not None:
         with suppress(RunError):
             weights = read_metadata(Run(translator.folder).model_path).get("sha256", "")
-    return {"weights": weights, "search": repr(search), "target": wish.target}
+    return {
+        "weights": weights,
+        "search": repr(search),
+        "target": wish.target,
+        "glossary": glossary.fingerprint,
+    }
 
 
 def _key(document: Document, number: int) -> str:

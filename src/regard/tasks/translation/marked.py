@@ -1,13 +1,15 @@
-"""Translates texts with marks: tags and placeholders come through unchanged.
+"""Translates texts with marks: tags and placeholders come through unchanged, and terms are written
+as a glossary has them.
 
 Marks that stand for words are shown to the model as they are written. Where its output does not
 have exactly these, the text is translated once more without them. All other marks are left out, and
-put back where the words stand that they belong to, by the model's own attention.
+put back where the words stand that they belong to, by the model's own attention. A model that has
+learned to read terms is shown their translations first.
 """
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -15,9 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 from regard.tasks.translation.translation import Translation
+from regard.text.glossary import terms_of, with_targets
 from regard.text.marks import Mark, MarkedText
 from regard.text.projection import MOST_MARKS, Source, project
 from regard.text.protect import protect
+from regard.text.terms import TermUse, settled
 from regard.text.units import Unit, linked, over_units, units
 
 # How the marks of a translation found their places: the model wrote them, or there were none;
@@ -61,13 +65,15 @@ def words(text: str) -> list[Unit]:
 @dataclass(frozen=True)
 class MarkedTranslation:
     """A translation with the marks of its source. `read` is the text as the model read it, and
-    `output` what it made of that; nothing where the text stays as it is.
+    `output` what it made of that; nothing where the text stays as it is. `terms` are those of the
+    source.
     """
 
     text: MarkedText
     placing: Placing
     read: str = ""
     output: Output = Output("")
+    terms: Sequence[TermUse] = ()
 
     def __str__(self) -> str:
         return str(self.text)
@@ -119,13 +125,23 @@ class Draft:
 
     marked: MarkedText
     shown: tuple[str, ...]  # what each mark is shown as, "" for not at all
+    shows_targets: bool = False  # of terms; then the model has to write them
 
     @classmethod
-    def of(cls, marked: MarkedText, *, with_words: bool) -> "Draft":
+    def of(cls, marked: MarkedText, *, with_words: bool, shows_targets: bool = False) -> "Draft":
         def shows(mark: Mark) -> bool:
             return with_words and mark.word and len(mark.text) <= LONGEST_SHOWN
 
-        return cls(marked, tuple(mark.text if shows(mark) else "" for mark in marked.marks))
+        shown = tuple(mark.text if shows(mark) else "" for mark in marked.marks)
+        return cls(with_targets(marked) if shows_targets else marked, shown, shows_targets)
+
+    @classmethod
+    def each(cls, marked: MarkedText, reads_terms: bool) -> "Iterator[Draft]":
+        """What is tried, one after the other, until an output has what it must have."""
+        if reads_terms and terms_of(marked):
+            yield cls.of(marked, with_words=True, shows_targets=True)
+        yield cls.of(marked, with_words=True)
+        yield cls.of(marked, with_words=False)
 
     @property
     def needs_places(self) -> bool:
@@ -146,7 +162,9 @@ class Draft:
         return Source(self.marked, found, places, frozenset(numbers))
 
     def finished(self, output: Output, normalise: Callable[[str], str]) -> MarkedTranslation | None:
-        """The output with all marks; None if it does not have exactly those that were shown."""
+        """The output with all marks; None if it does not have exactly those that were shown, or
+        lacks a term whose target was.
+        """
         written = [normalise(shown) for shown in self.shown]
         spans, others = found_marks(output.text, written)
         invented = strangers(output.text, spans, self.marked)
@@ -168,10 +186,19 @@ class Draft:
         if left_out := self.shown.count(""):
             guessed = weights is None or not target or left_out > MOST_MARKS
             how = "guessed" if guessed else "aligned"
-        return self.with_parts(parts, how, output)
+        parts, terms = settled(parts, replaces=how == "aligned" and not self.shows_targets)
+        if self.shows_targets and any(each.found == "missing" for each in terms):
+            return None
+        if terms and not any(isinstance(part, Mark) for part in parts):
+            how = "kept"
+        return self.with_parts(parts, how, output, terms)
 
     def with_parts(
-        self, parts: Sequence[str | Mark], how: Placing, output: Output
+        self,
+        parts: Sequence[str | Mark],
+        how: Placing,
+        output: Output,
+        terms: Sequence[TermUse] = (),
     ) -> MarkedTranslation:
         """The parts between the white space that is around the source."""
         written = self.marked.parts
@@ -179,7 +206,7 @@ class Draft:
         lead = first[: len(first) - len(first.lstrip())] if isinstance(first, str) else ""
         trail = last[len(last.rstrip()) :] if isinstance(last, str) and last.strip() else ""
         whole = self.marked.with_parts([lead, *parts, trail])
-        return MarkedTranslation(whole, how, self.text, output)
+        return MarkedTranslation(whole, how, self.text, output, terms)
 
 
 def found_marks(text: str, written: Sequence[str]) -> tuple[dict[tuple[int, int], int], bool]:
@@ -220,7 +247,10 @@ def strangers(
 
 
 def translated(
-    texts: Sequence[MarkedText], translate: Translate, normalise: Callable[[str], str]
+    texts: Sequence[MarkedText],
+    translate: Translate,
+    normalise: Callable[[str], str],
+    reads_terms: bool = False,
 ) -> list[MarkedTranslation]:
     """The translation of each text, with exactly its marks. A text without a letter or digit
     beside its marks stays as it is.
@@ -229,7 +259,7 @@ def translated(
     def ranked(plain: Sequence[str], aligned: Sequence[bool]) -> list[list[Output]]:
         return [[output] for output in translate(plain, aligned)]
 
-    return [best for best, *_ in ranked_translations(texts, ranked, normalise)]
+    return [best for best, *_ in ranked_translations(texts, ranked, normalise, reads_terms)]
 
 
 def placing_of(sentences: Sequence[MarkedTranslation]) -> Placing:
@@ -260,23 +290,29 @@ def without_marks(text: MarkedText, output: str) -> MarkedTranslation:
 
 
 def ranked_translations(
-    texts: Sequence[MarkedText], translate: TranslateRanked, normalise: Callable[[str], str]
+    texts: Sequence[MarkedText],
+    translate: TranslateRanked,
+    normalise: Callable[[str], str],
+    reads_terms: bool = False,
 ) -> list[list[MarkedTranslation]]:
     """The translations of each text, the best first. Of those behind the best one, only those with
     all marks count.
     """
     found = [[MarkedTranslation(text, "kept")] for text in texts]
-    rest = [row for row, text in enumerate(texts) if any(map(str.isalnum, text.written))]
-    for with_words in (True, False):
-        drafts = [Draft.of(texts[row], with_words=with_words) for row in rest]
-        if not drafts:
-            break
-        outputs = translate([each.text for each in drafts], [each.needs_places for each in drafts])
-        waiting, rest = rest, []
-        for row, draft, ranked in zip(waiting, drafts, outputs, strict=True):
+    waiting = {
+        row: Draft.each(text, reads_terms)
+        for row, text in enumerate(texts)
+        if any(map(str.isalnum, text.written))
+    }
+    while waiting:
+        drafts = {row: next(rest) for row, rest in waiting.items()}
+        outputs = translate(
+            [each.text for each in drafts.values()],
+            [each.needs_places for each in drafts.values()],
+        )
+        for (row, draft), ranked in zip(drafts.items(), outputs, strict=True):
             best, *others = (draft.finished(output, normalise) for output in ranked)
-            if best is None:
-                rest.append(row)
-            else:
+            if best is not None:
                 found[row] = [best, *(each for each in others if each is not None)]
+                del waiting[row]
     return found

@@ -1,14 +1,18 @@
-"""What a translator does with texts that have marks: it keeps them."""
+"""What a translator does with texts that have marks, and with the terms of a glossary: it keeps
+them.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from regard.decode.hypothesis import Hypothesis
 from regard.decode.search import Search
 from regard.engines import Engine, Stopped, never
+from regard.tasks.translation.glossaries import GivenGlossary, glossary_from
 from regard.tasks.translation.marked import (
     MarkedTranslation,
     Output,
@@ -25,7 +29,9 @@ from regard.tasks.translation.translation import joined as joined_translations
 from regard.text.documents.document import Code
 from regard.text.documents.sentences import marked, unmarked
 from regard.text.formatted import Format, FormattedText, formatted
+from regard.text.glossary import NO_TERMS, Glossary, terms_of
 from regard.text.marks import Mark, MarkedText
+from regard.text.terms import TermUse
 from regard.text.tokenizer import Tokenizers
 
 if TYPE_CHECKING:
@@ -41,15 +47,17 @@ class Split:
     codes: list[dict[Mark, Code]]
 
     @classmethod
-    def of(cls, text: str, form: Format, language: str) -> Self:
+    def of(cls, text: str, form: Format, language: str, glossary: Glossary = NO_TERMS) -> Self:
         """A plain text is one sentence, as long as it may be."""
         split = formatted(text, form, None if form == "text" else language)
         given = [marked(sentence) for sentence in split.sentences]
-        return cls(split, [each for each, _ in given], [codes for _, codes in given])
+        sentences = [glossary.mark(each) for each, _ in given]
+        return cls(split, sentences, [codes for _, codes in given])
 
     @property
-    def has_marks(self) -> bool:
-        return any(each.marks for each in self.sentences)
+    def is_plain(self) -> bool:
+        """Whether there is nothing to keep."""
+        return not any(each.marks for each in self.sentences)
 
     def filled(self, found: Sequence[MarkedTranslation], target: str) -> str:
         """The text with its sentences translated."""
@@ -67,9 +75,18 @@ class Split:
             whole,
             text=self.filled(found, target),
             unseen_words=[*unseen],
-            marks=placing_of(found) if self.has_marks else None,
+            marks=placing_of(found) if any(self.codes) else None,
             alignment=word_pairs(found),
+            terms=[term for each in found for term in each.terms],
         )
+
+
+@dataclass(frozen=True)
+class TranslatedText:
+    """The translation of a text, and what became of its terms."""
+
+    text: str
+    terms: Sequence[TermUse] = ()
 
 
 class KeepsMarks(ABC):
@@ -81,6 +98,15 @@ class KeepsMarks(ABC):
     limit: int
 
     folder: Path | None
+
+    @cached_property
+    def reads_terms(self) -> bool:
+        """Whether the model has learned from sources with words of the target language."""
+        from regard.run import Run
+
+        if self.folder is None:
+            return False
+        return bool(Run(self.folder).recipe_for("translation").data.terms)
 
     @abstractmethod
     def languages(self) -> tuple[str, str] | None: ...
@@ -96,26 +122,33 @@ class KeepsMarks(ABC):
         self, texts: Sequence[str], parts: Parts, searched: Sequence[Sequence[Hypothesis]]
     ) -> list[list[Translation]]: ...
 
-    def in_format(self, texts: Sequence[str], form: Format, search: Search) -> list[str]:
+    def in_format(
+        self, texts: Sequence[str], form: Format, search: Search, glossary: Glossary = NO_TERMS
+    ) -> list[TranslatedText]:
         """The best translation of each text as it is written, with its tags and placeholders."""
         source, target = self.languages() or ("", "")
-        split = [Split.of(text, form, source) for text in texts]
-        without = [row for row, each in enumerate(split) if form == "text" and not each.has_marks]
-        plain = dict(zip(without, self.texts([texts[row] for row in without], search), strict=True))
-        rest = [each for row, each in enumerate(split) if row not in plain]
-        found = iter(self.marked([text for each in rest for text in each.sentences], search))
-        filled = iter([each.filled([next(found) for _ in each.sentences], target) for each in rest])
-        return [plain[row] if row in plain else next(filled) for row in range(len(texts))]
+        split = [Split.of(text, form, source, glossary) for text in texts]
+        without = [row for row, each in enumerate(split) if form == "text" and each.is_plain]
+        plain = self.texts([texts[row] for row in without], search)
+        results = dict(zip(without, map(TranslatedText, plain), strict=True))
+        rest = [row for row in range(len(texts)) if row not in results]
+        given = [text for row in rest for text in split[row].sentences]
+        found = iter(self.marked(given, search))
+        for row in rest:
+            some = [next(found) for _ in split[row].sentences]
+            terms = [term for each in some for term in each.terms]
+            results[row] = TranslatedText(split[row].filled(some, target), terms)
+        return [results[row] for row in range(len(texts))]
 
     def translations_in_format(
-        self, texts: Sequence[str], form: Format, search: Search
+        self, texts: Sequence[str], form: Format, search: Search, glossary: Glossary = NO_TERMS
     ) -> list[list[Translation]]:
         """The translations of each text as they are written, and all that is known of them."""
         source, target = self.languages() or ("", "")
         found: list[list[Translation]] = []
         for text in texts:
-            split = Split.of(text, form, source)
-            if form == "text" and not split.has_marks:
+            split = Split.of(text, form, source, glossary)
+            if form == "text" and split.is_plain:
                 found += self.translations([text], search)
                 continue
             ranked = self.marked_translations(split.sentences, search, aligned=True)
@@ -137,6 +170,7 @@ class KeepsMarks(ABC):
         into: str = "",
         overwrite: bool = False,
         beam_size: int | None = None,
+        glossary: GivenGlossary = None,
     ) -> "TranslatedFile":
         """Translate a document: PO, XLIFF, Word, subtitles, Markdown, spreadsheets and more.
 
@@ -158,11 +192,13 @@ class KeepsMarks(ABC):
             Translate finished entries again, and replace an output that is there.
         beam_size
             Hypotheses kept at each step; by default, as the run's recipe says.
+        glossary
+            Terms and their translations, or a file of them.
 
         Returns
         -------
         TranslatedFile
-            The path of the output, and how many texts were translated.
+            The path of the output, how many texts were translated, and what became of terms.
 
         Raises
         ------
@@ -186,7 +222,8 @@ class KeepsMarks(ABC):
         given = Path(path)
         written = default_output(given, source, target) if out is None else Path(out)
         search = self.search if beam_size is None else replace(self.search, beam_size=beam_size)
-        return translate_file(self, given, written, wish, search)
+        terms = glossary_from(glossary, self.languages())
+        return translate_file(self, given, written, wish, search, terms)
 
     def marked(
         self,
@@ -217,7 +254,8 @@ class KeepsMarks(ABC):
             ranked = self._outputs(plain, aligned, parts, [[ids] for ids in best])
             return [output for output, *_ in ranked]
 
-        return translated(texts, translate, self.tokenizers.target.normalise)
+        normalise = self.tokenizers.target.normalise
+        return translated(texts, translate, normalise, self._reads_terms_of(texts))
 
     def marked_translations(
         self,
@@ -259,7 +297,11 @@ class KeepsMarks(ABC):
                 for ranked in zip(outputs, scored, strict=True)
             ]
 
-        return ranked_translations(texts, translate, self.tokenizers.target.normalise)
+        normalise = self.tokenizers.target.normalise
+        return ranked_translations(texts, translate, normalise, self._reads_terms_of(texts))
+
+    def _reads_terms_of(self, texts: Sequence[MarkedText]) -> bool:
+        return any(map(terms_of, texts)) and self.reads_terms
 
     def _outputs(
         self,

@@ -44,6 +44,12 @@ class PairSection(ImportableSection, WordsSection):
         default=(),
         description="How often each corpus is learned from: [1, 3] takes the second thrice.",
     )
+    terms: float = Field(
+        default=0.0,
+        ge=0,
+        le=1,
+        description="Share of pairs with some source words translated, to learn to write terms.",
+    )
     held_out_pairs: int = Field(
         default=2000, ge=1, description="Most pairs that are held out for validation."
     )
@@ -149,6 +155,10 @@ class TranslationRecipe(Recipe):
             raise ValueError(
                 'model.tied_embeddings = "all" needs tokenizer.joint = true; '
                 'use tied_embeddings = "output" with one vocabulary a language'
+            )
+        if self.data.terms and not self.tokenizer.joint:
+            raise ValueError(
+                "data.terms puts target words into sources, which needs tokenizer.joint = true"
             )
         if isinstance(self.model, TransformerConfig):
             check_transformer(self.model, self.data.max_length)

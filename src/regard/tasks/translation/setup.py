@@ -5,6 +5,7 @@ from functools import partial
 
 from regard import objectives
 from regard.data.batches import Batches
+from regard.data.switched import SwitchedPairs
 from regard.errors import RunError
 from regard.evaluate.pairs import HeldOutPairs
 from regard.run import Run
@@ -13,6 +14,7 @@ from regard.tasks.tokenizers import known_tokenizers
 from regard.tasks.translation import pairs
 from regard.tasks.translation.recipe import TranslationRecipe
 from regard.training.events import DataReady, Event, Note, Phase
+from regard.training.loop import Examples
 from regard.training.setup import TrainingSetup
 
 
@@ -46,11 +48,16 @@ def setup(run: Run, recipe: TranslationRecipe) -> Generator[Event, None, Trainin
         train_report=reports[1] if reports else None,
         valid_report=reports[0] if reports else None,
     )
+    examples: Examples = train
+    if recipe.data.terms:
+        yield Phase("Finding the words that translate each other")
+        folder, longest = run.training / "data", pairs.bounds(recipe).max_length
+        examples = SwitchedPairs.of(train, prepared.tokenizers, folder, recipe.data.terms, longest)
     source, target = prepared.tokenizers
     texts = prepared.valid_pairs[: recipe.train.eval_sentences]
     return TrainingSetup(
         sizes={"inputs": len(source), "outputs": len(target)},
-        examples=train,
+        examples=examples,
         batches=batches,
         objective=partial(objectives.translation, label_smoothing=recipe.train.label_smoothing),
         held_out=HeldOutPairs(prepared.valid, texts, source, target, batch_tokens),

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Self
 
 from regard.decode.hypothesis import Hypothesis
+from regard.text.terms import TermUse
 from regard.text.tokenizer import Tokenizer
 
 
@@ -32,7 +33,11 @@ class Translation:
         How tags and placeholders found their places: `"kept"` by the model, `"aligned"` by its
         attention, or `"guessed"` by where they were; None in a text without any.
     alignment : list of (source word, target word), or None
-        Of a text with tags or placeholders, as the model read and wrote it.
+        Of a text with tags, placeholders or terms, as the model read and wrote it.
+    terms : list of TermUse
+        The terms of a glossary that the text has, each with its source, its target and how it was
+        found: `"written"` by the model, `"replaced"` where the model wrote other words, or
+        `"missing"`.
     """
 
     text: str
@@ -44,6 +49,7 @@ class Translation:
     unseen_words: list[str] = field(default_factory=list)
     marks: str | None = None
     alignment: list[tuple[int, int]] | None = None
+    terms: list[TermUse] = field(default_factory=list)
 
     @classmethod
     def of(cls, hypothesis: Hypothesis, tokenizer: Tokenizer) -> Self:

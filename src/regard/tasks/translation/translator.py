@@ -17,6 +17,7 @@ from regard.engines.ctranslate2 import CTranslate2, fingerprint, graphics_cards
 from regard.errors import RequestError, RunError
 from regard.tasks.inputs import parameters, same_length, texts_of
 from regard.tasks.task import Evaluation, Test
+from regard.tasks.translation.glossaries import GivenGlossary, glossary_from
 from regard.tasks.translation.looking import LooksInside
 from regard.tasks.translation.marking import KeepsMarks
 from regard.tasks.translation.parts import Parts, parts_of
@@ -188,17 +189,29 @@ class Translator(LooksInside, KeepsMarks):
 
     @overload
     def translate(  # type: ignore[overload-overlap]
-        self, texts: str, beam_size: int | None = None, format: Format = "text"
+        self,
+        texts: str,
+        beam_size: int | None = None,
+        format: Format = "text",
+        glossary: GivenGlossary = None,
     ) -> str: ...
     @overload
     def translate(
-        self, texts: Iterable[str], beam_size: int | None = None, format: Format = "text"
+        self,
+        texts: Iterable[str],
+        beam_size: int | None = None,
+        format: Format = "text",
+        glossary: GivenGlossary = None,
     ) -> list[str]: ...
     def translate(
-        self, texts: str | Iterable[str], beam_size: int | None = None, format: Format = "text"
+        self,
+        texts: str | Iterable[str],
+        beam_size: int | None = None,
+        format: Format = "text",
+        glossary: GivenGlossary = None,
     ) -> str | list[str]:
         """Translate texts. Placeholders such as `%s` and `{name}`, addresses and tags are in the
-        translations exactly as in the texts.
+        translations exactly as in the texts, and terms as in the glossary.
 
         Parameters
         ----------
@@ -210,6 +223,9 @@ class Translator(LooksInside, KeepsMarks):
         format
             How texts are written: `"text"`, or `"html"` or `"xml"`, of which sentences are
             translated one by one, and entities are read.
+        glossary
+            Terms and their translations, such as `{"dog": "Hund"}`, or a .tsv, .csv or .xlsx of
+            them. A term that is its own translation stays as it is.
 
         Returns
         -------
@@ -224,7 +240,9 @@ class Translator(LooksInside, KeepsMarks):
         search = self.search if beam_size is None else replace(self.search, beam_size=beam_size)
         if format not in get_args(Format):
             raise RequestError(f"format {format!r}: is unknown; use text, html or xml")
-        found = self.in_format(texts_of(texts, "translate"), format, search)
+        terms = glossary_from(glossary, self.languages())
+        given = texts_of(texts, "translate")
+        found = [each.text for each in self.in_format(given, format, search, terms)]
         return found[0] if isinstance(texts, str) else found
 
     def translate_file(
