@@ -45,6 +45,7 @@ def test_the_share_of_the_peak_is_told(
     assert "11,400 tokens/s (48 % of peak)" in capsys.readouterr().err
     assert screen.speed(5_700) == "5,700 tokens/s (24 % of peak)"
     assert screen.speed(50_000) == "50,000 tokens/s"  # the peak was measured on a busy machine
+    assert screen.speed(200) == "200 tokens/s"  # not what its time is for
 
 
 def test_a_peak_that_was_not_measured_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -148,11 +148,12 @@ class TrainingScreen:
         self.line("Ctrl-C saves and stops.")
 
     def speed(self, tokens_per_second: float) -> str:
-        """11,400 tokens/s (47 % of peak); a peak that is passed was measured on a busy machine."""
-        share = self.peak.share(tokens_per_second) if self.peak else None
-        return f"{tokens_per_second:,.0f} {self.unit}/s" + (
-            "" if share is None or share > 1 else f" ({100 * share:.0f} % of peak)"
-        )
+        """11,400 tokens/s (47 % of peak). A peak that is passed was measured on a busy machine, and
+        below one percent, products are not what takes the time.
+        """
+        share = (self.peak.share(tokens_per_second) if self.peak else None) or 0.0
+        of_peak = f" ({100 * share:.0f} % of peak)" if 0.01 <= share <= 1 else ""
+        return f"{tokens_per_second:,.0f} {self.unit}/s{of_peak}"
 
     def step(self, report: "StepReport") -> None:
         self.loss = report.loss if not self.loss else 0.95 * self.loss + 0.05 * report.loss

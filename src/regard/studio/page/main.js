@@ -113,7 +113,13 @@ function summary(run) {
     .join(" · ");
 }
 
-const NAMES = { bag: "bag of words", linear: "linear map", vit: "ViT", lite0: "EfficientNet-Lite0" };
+const NAMES = {
+  bag: "bag of words",
+  linear: "linear map",
+  vit: "ViT",
+  lite0: "EfficientNet-Lite0",
+  "skip-gram": "skip-gram",
+};
 
 function millions(count) {
   if (count < 1e3) return String(count);

@@ -305,6 +305,6 @@ export function series(session) {
 
 const EXPLAINED = {
   attends:
-    "Rows are patches of the future, the first step ahead at the left; columns are patches of the past. The bars test it: how far does the median move if a part is hidden?",
+    "Each row is a patch of the future, with its first step at the left; each column is a patch of the past. The bars test what attention says: how far does the median move if that patch is hidden?",
   hides: "This model has no attention. The bars show how far the median moves if a part of the past is hidden.",
 };
