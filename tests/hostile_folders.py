@@ -410,6 +410,7 @@ def facts() -> Iterator[Hostile]:
         yield Hostile(f"log {way}", "writer", change("log.jsonl"), False)
         yield Hostile(f"run.json {way}", "translator", change("run.json"), False)
         yield Hostile(f"alignment {way}", "translator", change("alignment.json"), False)
+        yield Hostile(f"confidence {way}", "translator", change("confidence.json"), False)
     yield Hostile("log deep", "writer", content("log.jsonl", DEEP + "\n"), False)
     yield Hostile("alignment deep", "translator", content("alignment.json", DEEP), False)
     yield Hostile("python", "writer", content("__init__.py", "raise SystemExit(7)"), False)

@@ -9,7 +9,7 @@ import regard
 
 NAMES = [
     *("train", "training_run", "load", "Run"),
-    *("Translator", "Translation", "TranslatedFile", "Search", "Alignment"),
+    *("Translator", "Translation", "TranslatedFile", "Search", "Alignment", "Confidence"),
     *("Writer", "Writing"),
     *("Classifier", "Classification", "ClassifierEstimator"),
     *("Captioner", "ImageCaption"),
@@ -18,7 +18,7 @@ NAMES = [
     *("Forecaster", "Forecast", "WordVectors"),
     *("Neighbours", "Neighbour", "Embedder", "Attender"),
     *("evaluate_run", "Evaluation", "ScoreLine", "corpus_scores"),
-    *("compare_runs", "head_importance", "prune"),
+    *("compare_runs", "calibrate", "head_importance", "prune"),
     *("Recipe", "read_recipe", "Task", "Tokenizer", "PairFilter"),
     *("RegardError", "RecipeError", "DataError", "RunError", "RequestError"),
 ]

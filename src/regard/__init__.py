@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from regard.tasks.neighbours import Neighbour, Neighbours, WordVectors
     from regard.tasks.tagging import TaggedSentence, TaggedWord, Tagger
     from regard.tasks.task import Evaluation, ScoreLine, Task
+    from regard.tasks.translation.calibrating import calibrate
+    from regard.tasks.translation.confidence import Confidence
     from regard.tasks.translation.documents import TranslatedFile
     from regard.tasks.translation.heads import head_importance, prune
     from regard.tasks.translation.looking import Alignment
@@ -57,6 +59,7 @@ __all__ = [  # noqa: RUF022
     "TranslatedFile",
     "Search",
     "Alignment",
+    "Confidence",
     "Writer",
     "Writing",
     "Classifier",
@@ -85,6 +88,7 @@ __all__ = [  # noqa: RUF022
     "ScoreLine",
     "corpus_scores",
     "compare_runs",
+    "calibrate",
     "head_importance",
     "prune",
     "Recipe",
@@ -137,6 +141,8 @@ _HOMES = {
     "ScoreLine": "regard.tasks.task:ScoreLine",
     "corpus_scores": "regard.evaluate.scores:corpus_scores",
     "compare_runs": "regard.compare.runs:compare",
+    "Confidence": "regard.tasks.translation.confidence:Confidence",
+    "calibrate": "regard.tasks.translation.calibrating:calibrate",
     "head_importance": "regard.tasks.translation.heads:head_importance",
     "prune": "regard.tasks.translation.heads:prune",
     "Recipe": "regard.recipe:Recipe",

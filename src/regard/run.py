@@ -10,7 +10,8 @@
     log.jsonl  README.md   what happened; a card for people
     training/              checkpoints step-00001000.safetensors and the ids of the data
     alignment.json         measurements of these weights: heads that align (`regard inspect
-    heads.json             alignment`), heads that matter (`regard heads`)
+    confidence.json        alignment`), how sure translations are (`regard inspect confidence`),
+    heads.json             heads that matter (`regard heads`)
     search/                vectors of images that were searched, which the next search adds to
 
 `regard.files` writes all of them, so that a file under its own name is always complete.

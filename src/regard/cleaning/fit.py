@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from regard.cleaning.signs import COUNT, signs_of
 from regard.data.dictionary import Dictionary
+from regard.evaluate.regression import regression
 
 Floats = npt.NDArray[np.float64]
 Texts = Sequence[tuple[str, str]]
@@ -25,8 +26,7 @@ Texts = Sequence[tuple[str, str]]
 # With fewer pairs, no dictionary can be learned that says enough.
 LEAST_PAIRS = 1000
 MOST_PAIRS = 40_000
-ROUNDS, STEPS = 3, 12
-RIDGE = 1.0
+ROUNDS = 3
 MOST_NOISE, LEAST_NOISE = 0.6, 1e-4
 # A pair is called noise from this chance on.
 NOISE = 0.9
@@ -115,17 +115,9 @@ def design(rows: Floats) -> Floats:
 
 
 def logistic(good: Floats, bad: Floats) -> Floats:
-    """Logistic regression by Newton's method; positive for good pairs."""
-    rows = design(np.vstack([good, bad]))
+    """Logistic regression; positive for good pairs."""
     labels = np.concatenate([np.ones(len(good)), np.zeros(len(bad))])
-    weights = np.zeros(rows.shape[1])
-    penalty = RIDGE * np.eye(len(weights))
-    for _ in range(STEPS):
-        chances = 1 / (1 + np.exp(-np.clip(rows @ weights, -30, 30)))
-        slope = rows.T @ (labels - chances) - penalty @ weights
-        curve = (rows * (chances * (1 - chances))[:, None]).T @ rows + penalty
-        weights = weights + np.linalg.solve(curve, slope)
-    return weights
+    return regression(design(np.vstack([good, bad])), labels)
 
 
 def share_of_noise(ratios: Floats) -> float:

@@ -82,6 +82,7 @@ COMMANDS = {
 INSIDE = {
     "inspect": {
         "alignment": "Find the attention head that aligns words best.",
+        "confidence": "Measure how sure a translator's outputs are, on held-out pairs.",
         "positions": "Show how a Transformer encodes positions, and how alike they are.",
         "gradients": "Show how far back the losses of a recurrent decoder reach.",
     },

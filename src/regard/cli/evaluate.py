@@ -38,6 +38,7 @@ def evaluate(
     series: Annotated[tuple[Path, ...], Parameter(consume_multiple=True)] = (),
     backtest: Annotated[int | None, AT_LEAST_1, Parameter(show_default="1")] = None,
     stride: Annotated[int | None, AT_LEAST_1, Parameter(show_default="the horizon")] = None,
+    confidence: bool = False,
     picture: Path | None = None,
     beam_size: BeamSize = None,
     length_penalty: LengthPenalty = None,
@@ -71,9 +72,12 @@ def evaluate(
         With --series: how many windows of each series to forecast, the last ones.
     stride
         With --series: steps from one window to the next.
+    confidence
+        Of a translator: also measure how reliable its confidence is.
     picture
         With --data: draw which labels are confused, which images and texts, or the errors and
-        intervals of forecasts, to this file: .png, .svg or .pdf.
+        intervals of forecasts, to this file: .png, .svg or .pdf. With --confidence: draw how often
+        translations are good that are that sure.
     bootstrap
         Resamples for the intervals; 0 leaves them out.
     output
@@ -98,6 +102,7 @@ def evaluate(
         "--heads-off and --heads-only": heads,
         "--engine": engine if engine != "auto" else None,
         "--int8": int8 or None,
+        "--confidence": confidence or None,
     }
     pairs = task.test_files == "pairs"
     is_series = tasks.entry(task.name).flag == "series"
@@ -113,8 +118,8 @@ def evaluate(
         unused = {} if pairs else given
         check_unused({name: value for name, value in unused.items() if name not in searched})
         check_files(task, picture, output)
-    elif picture is not None:
-        raise UsageError("--picture shows scores on files; it goes with --data")
+    elif picture is not None and not (pairs and confidence):
+        raise UsageError("--picture shows scores on files; it goes with --data or --confidence")
     elif task.test_files == "data" and not has_own_test(opened):
         raise UsageError(f"{run}: a run of task {task.name}; give its test files with --data")
     elif not pairs:
@@ -128,6 +133,7 @@ def evaluate(
         search=options(beam_size, length_penalty, engine, int8, heads) if task.searches else None,
         backtest=backtest or 1,
         stride=stride or 0,
+        confidence=confidence,
         device=device,
         reporter=SCREEN,
     )

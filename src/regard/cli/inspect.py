@@ -213,3 +213,29 @@ def show_heat(title: str, values: list[list[float]]) -> None:
     console.print(title + ("" if coloured else "; darker is larger"), soft_wrap=True)
     heat = terminal_heat(values) if coloured else plain_heat(values)
     console.print(heat, no_wrap=True, overflow="ignore", crop=False)
+
+
+def confidence(run: Path, /, *, as_json: AsJson = False, device: Device = "auto") -> None:
+    """Measure how sure a translator's outputs are, on held-out pairs.
+
+    The run translates its validation pairs, and learns from their chrF how likely a translation is
+    to be good. It keeps this in confidence.json, for `regard translate --confidence`. Training does
+    the same at its end; runs of earlier versions need this command once.
+
+    Parameters
+    ----------
+    run
+        A run folder.
+    as_json
+        Print one JSON object with all figures.
+    """
+    from dataclasses import asdict
+
+    from regard.cli.checks import open_run
+    from regard.cli.display import SCREEN, results
+
+    open_run(run, "inspect confidence")
+    from regard.tasks.translation.calibrating import calibrate
+
+    found = calibrate(run, device, SCREEN)
+    results(json.dumps(asdict(found), indent=2) if as_json else f"{found.summary()}.")

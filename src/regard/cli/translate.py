@@ -108,6 +108,7 @@ def translate(
     glossary: GlossaryFile = None,
     prefix: str | None = None,
     align: bool = False,
+    confidence: bool = False,
     heads: Annotated[HeadFlags | None, Parameter(name="*")] = None,
     files: Files = None,
     as_json: AsJson = False,
@@ -130,16 +131,21 @@ def translate(
         Begin every output with these words; then texts are translated as they are.
     align
         Print word alignments instead of texts, like 0-0 1-2: source word, target word, from 0.
+    confidence
+        Print before each translation how likely it is to be good, and "likely fine" or "check";
+        after it, the words that are doubtful.
     as_json
         Print one JSON object per line: text, score, tokens, log-probabilities, alignment, the
-        words of the source that were never seen in training, and how tags and placeholders found
-        their places: kept by the model, aligned by its attention, or guessed. Of terms: whether
-        the model wrote them, they were put in place of other words, or are missing.
+        words of the source that were never seen in training, how tags and placeholders found their
+        places (kept by the model, aligned by its attention, or guessed), and the confidence. Of
+        terms: whether the model wrote them, they were put in place of other words, or are missing.
     """
     # Nothing is forked here, which the tokenizer's own threads would be in the way of.
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
     from regard.cli.checks import open_run
 
+    if confidence and align:
+        raise UsageError("--confidence: cannot go with --align; leave one of them out")
     if prefix or align:
         if format != "text":
             raise UsageError(
@@ -160,12 +166,15 @@ def translate(
     terms = glossary_from(glossary, languages_of(opened))
     translator = Translator.load(run, device, engine, int8)
     chosen = flags.over(translator.search)
+    if confidence:
+        translator.require_calibration()
     given = batches(texts, files, LINES_AT_ONCE, source_language(opened))
     remarks = UnseenRemarks(translator, typed=bool(texts) or is_typed(texts, files))
     used: list[TermUse] = []
     with files.answers(), switched(translator, heads), progress(texts, files) as advance:
         for batch in given:
-            used += answer(translator, batch, chosen, Shown(prefix, align, as_json, format, terms))
+            shown = Shown(prefix, align, confidence, as_json, format, terms)
+            used += answer(translator, batch, chosen, shown)
             sys.stdout.flush()
             if not as_json:
                 remarks.add(batch)
@@ -181,6 +190,7 @@ class Shown:
 
     prefix: str | None
     align: bool
+    confidence: bool
     as_json: bool
     form: Format
     terms: "Glossary"
@@ -193,7 +203,7 @@ def answer(
     from regard.cli.display import results
 
     prefixes = [shown.prefix] * len(batch) if shown.prefix else []
-    if not (shown.as_json or shown.align or search.n_best > 1):
+    if not (shown.as_json or shown.align or shown.confidence or search.n_best > 1):
         if prefixes:
             results("\n".join(translator.texts(batch, search, prefixes)))
             return []
@@ -205,8 +215,8 @@ def answer(
     else:
         found = translator.translations_in_format(batch, shown.form, search, shown.terms)
     for text, each in zip(batch, found, strict=True):
-        if shown.as_json or search.n_best > 1:
-            show(text, each, translator, shown.as_json)
+        if shown.as_json or shown.confidence or search.n_best > 1:
+            show(text, each, translator, shown, ranked=search.n_best > 1)
         else:
             results(pharaoh(text, each[0], translator))
     return [term for each in found for term in each[0].terms]
@@ -229,18 +239,32 @@ def progress(texts: Sequence[str], files: FileFlags) -> "Iterator[Advance]":
 
 
 def show(
-    text: str, found: "Sequence[Translation]", translator: "Translator", as_json: bool
+    text: str,
+    found: "Sequence[Translation]",
+    translator: "Translator",
+    shown: Shown,
+    ranked: bool,
 ) -> None:
     from regard.cli.display import results
 
-    if not as_json:
+    if not shown.as_json:
         for rank, each in enumerate(found):
-            results(f"{rank + 1}\t{each.score:.4f}\t{each.text}")
+            place = [f"{rank + 1}", f"{each.score:.4f}"] if ranked else []
+            results("\t".join([*place, *(judged(each) if shown.confidence else [each.text])]))
         return
     best = facts(text, found[0], translator)
     if len(found) > 1:
         best["alternatives"] = [facts(text, each, translator) for each in found[1:]]
     results(json.dumps({"source": text, **best}, ensure_ascii=False))
+
+
+def judged(translation: "Translation") -> list[str]:
+    """A translation between what its confidence says."""
+    confidence = translation.confidence
+    if confidence is None:  # an empty text
+        return ["", "", translation.text, ""]
+    chance = f"{confidence.probability:.0%}"
+    return [chance, confidence.verdict, translation.text, " ".join(confidence.doubtful)]
 
 
 def pharaoh(text: str, translation: "Translation", translator: "Translator") -> str:
@@ -263,5 +287,6 @@ def facts(text: str, translation: "Translation", translator: "Translator") -> di
         "alignment": alignment,
         "unseen_words": translation.unseen_words,
         "marks": translation.marks,
-        "terms": [asdict(term) for term in translation.terms],
+        "terms": [asdict(each) for each in translation.terms],
+        "confidence": translation.confidence.facts() if translation.confidence else None,
     }

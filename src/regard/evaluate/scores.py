@@ -122,6 +122,15 @@ def chrf(hypotheses: Sequence[str], references: Sequence[str]) -> float:
     return corpus_scores(hypotheses, references, metrics=["chrF"])[0].value
 
 
+def sentence_chrf(hypotheses: Sequence[str], references: Sequence[str]) -> list[float]:
+    """The chrF of each sentence."""
+    metric = _Chrf()
+    return [
+        float(metric.sentence_score(hypothesis, [reference]).score)
+        for hypothesis, reference in zip(hypotheses, references, strict=True)
+    ]
+
+
 def check_lines(hypotheses: Sequence[str], references: Sequence[str]) -> None:
     if len(hypotheses) != len(references):
         raise DataError(

@@ -89,7 +89,7 @@ TASKS: dict[str, Entry] = {
             ),
             commands=frozenset(
                 {"translate", "file", "compare", "heads", "prune"}
-                | {"inspect alignment", "inspect gradients"}
+                | {"inspect alignment", "inspect confidence", "inspect gradients"}
                 | {"export ctranslate2", "export huggingface"}
             ),
             families=("marian", "pegasus"),

@@ -97,6 +97,7 @@ class Test:
     # Of series: windows of each, and steps from one to the next; 0 for as many as the horizon.
     backtest: int = 1
     stride: int = 0
+    confidence: bool = False  # of a translator: whether to measure how reliable it is
     device: str = "auto"
     reporter: Reporter = SILENT
 

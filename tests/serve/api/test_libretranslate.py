@@ -11,8 +11,10 @@ import pytest
 
 from regard.engines import EngineName
 from regard.errors import RunError
+from regard.run import Run
 from regard.serve.http.limits import Limits
-from regard.serve.translation.explaining import explanation
+from regard.serve.translation.explaining import confidence, explanation
+from regard.tasks.translation.confidence import Calibration, Judged, Searched, least_sure
 from regard.tasks.translation.translator import Translator
 from regard.text.documents.document import Wish
 from regard.text.documents.formats import FORMATS, read_document
@@ -103,6 +105,35 @@ def test_alternatives_come_from_the_beam(live: Live) -> None:
         "/translate", q=f"<p>{CAT}</p>", source="fr", target="en", alternatives="1", format="html"
     )
     assert marked.json()["alternatives"][0].startswith("<p>")
+
+
+def test_a_run_that_is_not_calibrated_has_no_confidence(live: Live) -> None:
+    found = live.post("/translate", q=[CAT, ""], source="fr", target="en", confidence=True).json()
+    assert found["regard"] == [{"confidence": None}, {"confidence": None}]
+    assert found["translatedText"][0] == live.translator("fr", "en").translate(CAT)
+    streamed = live.post(
+        "/translate", q=CAT, source="fr", target="en", confidence=True, stream=True
+    )
+    assert streamed.status_code == 400
+
+
+def test_the_confidence_of_a_text_is_that_of_its_least_sure_sentence(tmp_path: Path) -> None:
+    folder = tiny_run(tmp_path / "run", "fr", "en", 1)
+    fit = Calibration.of(
+        [
+            Judged(Searched("a", [0], [-row / 9, -0.1], 2, True, 0), "a", 100 - row)
+            for row in range(99)
+        ]
+    )
+    Run(folder).save_finding("confidence", fit.facts())
+    loaded = Translator.load(folder)
+    found = loaded.marked_translations([unmarked(CAT), unmarked("a dog")])
+    sentences = [best for best, *_ in found]
+    each = [one.output.scored.confidence for one in sentences if one.output.scored]
+    assert confidence(sentences) == {
+        **least_sure(each).facts(),  # type: ignore[union-attr]
+        "probability": round(min(one.probability for one in each if one), 4),
+    }
 
 
 def test_without_a_direct_pair_a_third_language_helps_and_is_named(live: Live) -> None:

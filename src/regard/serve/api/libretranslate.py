@@ -44,8 +44,10 @@ async def translate_streamed(service: Service, fields: Fields) -> Events:
     A request that cannot be answered is refused before the first piece.
     """
     request, is_list = read_request(service, fields)
-    if request.alternatives or request.explain:
-        raise Refusal(400, "Invalid request: alternatives and explain cannot be streamed")
+    if request.alternatives or request.explain or request.confidence:
+        raise Refusal(
+            400, "Invalid request: alternatives, explain and confidence cannot be streamed"
+        )
     texts = await service.split(request)
 
     async def pieces() -> Events:
@@ -69,6 +71,7 @@ def read_request(service: Service, fields: Fields) -> tuple[TranslationRequest, 
         form=read_format(fields),
         alternatives=read_alternatives(service, fields),
         explain=is_true(fields.get("explain")),
+        confidence=is_true(fields.get("confidence")),
         use_memory=is_true(fields.get("memory")),
     )
     return request, is_list

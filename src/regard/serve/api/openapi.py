@@ -98,6 +98,7 @@ def translate(service: Service, one: Schema) -> dict[str, Any]:
                 "alternatives": {**COUNT, "maximum": limits.alternatives},
                 "api_key": TEXT,
                 "explain": FLAG,
+                "confidence": FLAG,
                 "memory": FLAG,
                 "stream": FLAG,
             },

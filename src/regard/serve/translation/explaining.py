@@ -1,8 +1,11 @@
-"""Explains a translation: its tokens, their log-probabilities and the word alignment."""
+"""Explains a translation: its tokens, their log-probabilities, the word alignment, and how sure it
+is.
+"""
 
 from collections.abc import Sequence
 from typing import Any
 
+from regard.tasks.translation.confidence import least_sure
 from regard.tasks.translation.marked import MarkedTranslation, word_pairs
 
 
@@ -17,3 +20,10 @@ def explanation(sentences: Sequence[MarkedTranslation], *, aligned: bool) -> dic
         "logprobs": [value for each in scored for value in each.log_probabilities],
         "alignment": word_pairs(sentences) if aligned else [],
     }
+
+
+def confidence(sentences: Sequence[MarkedTranslation]) -> dict[str, Any] | None:
+    """How sure the translations of some sentences are together; None where nothing says it."""
+    scored = [each.output.scored for each in sentences if each.output.scored]
+    found = least_sure([each.confidence for each in scored])
+    return found.facts() if found else None

@@ -16,7 +16,7 @@ from regard.serve.models import Models
 from regard.serve.one_thread import OneThread
 from regard.serve.translation.batching import Batcher
 from regard.serve.translation.detection import DetectedLanguage, Detector
-from regard.serve.translation.explaining import explanation
+from regard.serve.translation.explaining import confidence, explanation
 from regard.serve.translation.memory import TranslationMemory
 from regard.serve.translation.pairs import LanguagePair, LanguagePairs
 from regard.tasks.translation.marked import MarkedTranslation, without_marks
@@ -44,6 +44,7 @@ class TranslationRequest:
     form: Format = "text"
     alternatives: int = 0
     explain: bool = False
+    confidence: bool = False
     use_memory: bool = False
     tags: Tags = NO_TAGS
 
@@ -87,13 +88,15 @@ class Service:
     async def translate(self, request: TranslationRequest) -> list[Answer]:
         """An answer for each text, in order."""
         texts = await self.split(request)
-        if request.explain or request.alternatives:
+        if request.explain or request.alternatives or request.confidence:
             await self._search_scored(texts, request)
             answers = [self._answer(each, request) for each in texts]
-            if request.explain:
-                for each, answer in zip(texts, answers, strict=True):
-                    best = [found[0] for found in each.outputs]
+            for each, answer in zip(texts, answers, strict=True):
+                best = [found[0] for found in each.outputs]
+                if request.explain:
                     answer.extra |= explanation(best, aligned=len(each.route) == 1)
+                if request.confidence:
+                    answer.extra["confidence"] = confidence(best)
             return answers
         filled = await self._search_best(texts, request)
         return best_answers(texts, filled)

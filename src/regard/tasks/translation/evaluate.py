@@ -1,9 +1,12 @@
 """Scores a translator on a test set."""
 
 import time
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, replace
-from typing import Any, cast
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar, cast
 
 from regard.data import phrasebook
 from regard.data.corpus import read_pairs
@@ -11,12 +14,16 @@ from regard.data.lines import kind_of
 from regard.data.pair_files import SINGLE
 from regard.engines import EngineName
 from regard.errors import DataError
-from regard.evaluate.scores import corpus_scores
+from regard.evaluate.reliability import Reliability, worst_found
+from regard.evaluate.scores import corpus_scores, sentence_chrf
 from regard.reporter import SILENT, Reporter
 from regard.run import Run
 from regard.tasks.task import Evaluation, ScoreLine, SearchOptions, Test
 from regard.tasks.translation.check import check_test
+from regard.tasks.translation.confidence import GOOD
 from regard.tasks.translation.translator import Translator, languages_of
+
+Answer = TypeVar("Answer")
 
 SENTENCES_AT_ONCE = 1000
 
@@ -37,27 +44,72 @@ def evaluate(run: Run, test: Test) -> Evaluation:
 def scored(
     translator: Translator, sources: list[str], references: list[str], test: Test, name: str = ""
 ) -> Evaluation:
-    """BLEU, chrF, TER and exact matches, with signatures and 95 % intervals."""
-    hypotheses, seconds = timed_translations(translator, sources, test.reporter)
+    """BLEU, chrF, TER and exact matches, with signatures and 95 % intervals; and how reliable the
+    confidence is, if that is asked for.
+    """
+    chances: list[float] = []
+    if test.confidence:
+        translator.require_calibration()
+        found, seconds = timed(
+            lambda texts: [
+                ranked[0]
+                for ranked in translator.translations_in_format(texts, "text", translator.search)
+            ],
+            sources,
+            test.reporter,
+        )
+        hypotheses = [each.text for each in found]
+        chances = [each.confidence.probability if each.confidence else 0.0 for each in found]
+    else:
+        hypotheses, seconds = timed_translations(translator, sources, test.reporter)
     test.reporter.say("Scoring …")
     codes = translator.languages()
-    scores = corpus_scores(
-        hypotheses, references, bootstrap=test.bootstrap, language=codes[1] if codes else None
-    )
+    scores = [
+        ScoreLine(**asdict(score))
+        for score in corpus_scores(
+            hypotheses, references, bootstrap=test.bootstrap, language=codes[1] if codes else None
+        )
+    ]
+    draw = None
+    if test.confidence:
+        quality = sentence_chrf(hypotheses, references)
+        scores += confidence_scores(chances, quality)
+        draw = partial(draw_confidence, chances, quality)
     beam_size = translator.search.beam_size
     count = f"{len(sources):,} sentence{'s' * (len(sources) > 1)}"
     return Evaluation(
         headline=f"{name}{': ' * bool(name)}{count} in {seconds:.1f} s, beam {beam_size}",
-        scores=[ScoreLine(**asdict(score)) for score in scores],
+        scores=scores,
         answers=hypotheses,
         facts={
             "test": name,
             "sentences": len(sources),
             "beam_size": beam_size,
             "seconds": round(seconds, 2),
-            "scores": [asdict(score) for score in scores],
+            "scores": [shown(score) for score in scores],
         },
+        draw=draw,
     )
+
+
+def shown(score: ScoreLine) -> dict[str, Any]:
+    """A score as JSON holds it."""
+    return {name: value for name, value in asdict(score).items() if name != "decimals"}
+
+
+def confidence_scores(chances: list[float], quality: list[float]) -> list[ScoreLine]:
+    good = [each >= GOOD for each in quality]
+    return [
+        ScoreLine("reliability error", Reliability.of(chances, good).error, decimals=3),
+        ScoreLine("worst tenth found", 100 * worst_found(chances, quality)),
+    ]
+
+
+def draw_confidence(chances: list[float], quality: list[float], path: Path) -> None:
+    from regard.inspect.reliability import save_reliability
+
+    found = Reliability.of(chances, [each >= GOOD for each in quality])
+    save_reliability(found, "confidence", f"share with a chrF of at least {GOOD:.0f}", path)
 
 
 def test_pairs(run: Run, test: Test) -> tuple[list[str], list[str], str]:
@@ -85,18 +137,27 @@ def timed_translations(
     at_once: int = SENTENCES_AT_ONCE,
 ) -> tuple[list[str], float]:
     """Translations in order, and the seconds they took."""
+    return timed(translator.translate, sources, reporter, description, at_once)
+
+
+def timed(
+    answer: Callable[[list[str]], list[Answer]],
+    sources: list[str],
+    reporter: Reporter,
+    description: str = "translating",
+    at_once: int = SENTENCES_AT_ONCE,
+) -> tuple[list[Answer], float]:
+    """An answer for each source in order, and the seconds they took."""
     started = time.perf_counter()
     # Sentences of similar length are translated together, wherever in the file they are.
     order = sorted(range(len(sources)), key=lambda i: len(sources[i]))
-    hypotheses = [""] * len(sources)
+    answers: dict[int, Answer] = {}
     with reporter.progress(description, len(sources)) as advance:
         for start in range(0, len(order), at_once):
             rows = order[start : start + at_once]
-            found = translator.translate([sources[row] for row in rows])
-            for row, text in zip(rows, found, strict=True):
-                hypotheses[row] = text
+            answers |= zip(rows, answer([sources[row] for row in rows]), strict=True)
             advance(len(rows))
-    return hypotheses, time.perf_counter() - started
+    return [answers[row] for row in range(len(sources))], time.perf_counter() - started
 
 
 def heads_of_options(

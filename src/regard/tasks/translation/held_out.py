@@ -6,7 +6,15 @@ from itertools import islice
 from regard.data.batch import Batch, batches_of
 from regard.data.corpus import Pair
 from regard.run import Run
-from regard.tasks.translation.pairs import Split, bounds, corpus, fitting, survey
+from regard.tasks.translation.pairs import (
+    VALID_TEXTS,
+    Split,
+    bounds,
+    corpus,
+    fitting,
+    read_texts,
+    survey,
+)
 from regard.tasks.translation.recipe import TranslationRecipe
 
 ROWS = 16
@@ -26,3 +34,12 @@ def held_out_pairs(recipe: TranslationRecipe) -> Iterator[Pair]:
     if split.holds_out():
         split = Split.of(recipe, survey(corpus(recipe.data)).pairs)
     return split.valid()
+
+
+def held_out_texts(run: Run, recipe: TranslationRecipe) -> list[Pair]:
+    """The pairs that training kept for translation, or else the same ones of its files."""
+    kept = run.training / "data" / "valid.jsonl"
+    if kept.exists():
+        return read_texts(kept)
+    pairs = fitting(held_out_pairs(recipe), run.tokenizers(), bounds(recipe))
+    return list(islice(pairs, VALID_TEXTS))

@@ -64,17 +64,24 @@ class Split:
         pairs = zip(found, self.codes, strict=True)
         return self.text.fill([unmarked(each.text, codes) for each, codes in pairs], target)
 
+    def ranked(
+        self, found: Sequence[Sequence[MarkedTranslation]], target: str
+    ) -> list[Translation]:
+        """The translations of the text by rank. A sentence with fewer has its last one again."""
+        return [
+            self.translation([each[min(rank, len(each) - 1)] for each in found], target)
+            for rank in range(max(map(len, found), default=1))
+        ]
+
     def translation(self, found: Sequence[MarkedTranslation], target: str) -> Translation:
         """The translations of the sentences as one of the text."""
         scored = [each.output.scored for each in found if each.output.scored]
         whole = Translation("", 0.0, [], [], finished=True)
         if scored:
             (whole,) = joined_translations([[each] for each in scored])
-        unseen = dict.fromkeys(word for each in scored for word in each.unseen_words)
         return replace(
             whole,
             text=self.filled(found, target),
-            unseen_words=[*unseen],
             marks=placing_of(found) if any(self.codes) else None,
             alignment=word_pairs(found),
             terms=[term for each in found for term in each.terms],
@@ -119,7 +126,7 @@ class KeepsMarks(ABC):
 
     @abstractmethod
     def _scored(
-        self, texts: Sequence[str], parts: Parts, searched: Sequence[Sequence[Hypothesis]]
+        self, texts: Sequence[str], parts: Parts, hypotheses: Sequence[Sequence[Hypothesis]]
     ) -> list[list[Translation]]: ...
 
     def in_format(
@@ -145,21 +152,15 @@ class KeepsMarks(ABC):
     ) -> list[list[Translation]]:
         """The translations of each text as they are written, and all that is known of them."""
         source, target = self.languages() or ("", "")
-        found: list[list[Translation]] = []
-        for text in texts:
-            split = Split.of(text, form, source, glossary)
-            if form == "text" and split.is_plain:
-                found += self.translations([text], search)
-                continue
-            ranked = self.marked_translations(split.sentences, search, aligned=True)
-            ranks = max(map(len, ranked), default=1)
-            found.append(
-                [
-                    split.translation([each[min(rank, len(each) - 1)] for each in ranked], target)
-                    for rank in range(ranks)
-                ]
-            )
-        return found
+        split = [Split.of(text, form, source, glossary) for text in texts]
+        without = [row for row, each in enumerate(split) if form == "text" and each.is_plain]
+        alone = self.translations([texts[row] for row in without], search)
+        plain = dict(zip(without, alone, strict=True))
+        rest = [each for row, each in enumerate(split) if row not in plain]
+        sentences = [text for each in rest for text in each.sentences]
+        found = iter(self.marked_translations(sentences, search, aligned=True))
+        filled = iter([each.ranked([next(found) for _ in each.sentences], target) for each in rest])
+        return [plain[row] if row in plain else next(filled) for row in range(len(texts))]
 
     def translate_document(
         self,

@@ -96,9 +96,10 @@ def info(recipe: TranslationRecipe) -> Section:
 def after_training(
     run: Run, recipe: TranslationRecipe, model: "nn.Module", held_out: "HeldOut"
 ) -> list[str]:
-    from regard.tasks.translation.alignment import after_training
+    from regard.tasks.translation import alignment, calibrating
 
-    return after_training(run, recipe, model, held_out)
+    aligned = alignment.after_training(run, recipe, model, held_out)
+    return [*aligned, *calibrating.after_training(run, recipe, model)]
 
 
 def data_section(flags: DataFlags) -> tuple[Section, str]:
@@ -165,7 +166,7 @@ TASK = Task(
     commands=commands,
     info=info,
     after_training=after_training,
-    measures="which attention head aligns words best",
+    measures="which attention head aligns words best, and how sure translations are",
     data_section=data_section,
     suggest=suggest,
     check=check,

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Self
 
 from regard.decode.hypothesis import Hypothesis
+from regard.tasks.translation.confidence import Confidence, least_sure
 from regard.text.terms import TermUse
 from regard.text.tokenizer import Tokenizer
 
@@ -38,6 +39,8 @@ class Translation:
         The terms of a glossary that the text has, each with its source, its target and how it was
         found: `"written"` by the model, `"replaced"` where the model wrote other words, or
         `"missing"`.
+    confidence : Confidence or None
+        How likely it is to be good, and each of its words; None in a run that is not calibrated.
     """
 
     text: str
@@ -50,6 +53,7 @@ class Translation:
     marks: str | None = None
     alignment: list[tuple[int, int]] | None = None
     terms: list[TermUse] = field(default_factory=list)
+    confidence: Confidence | None = None
 
     @classmethod
     def of(cls, hypothesis: Hypothesis, tokenizer: Tokenizer) -> Self:
@@ -86,6 +90,8 @@ def joined(parts: Sequence[list[Translation]]) -> list[Translation]:
             log_probabilities=[value for each in ranked for value in each.log_probabilities],
             finished=all(each.finished for each in ranked),
             ids=[token for each in ranked for token in each.ids],
+            unseen_words=[*dict.fromkeys(word for each in ranked for word in each.unseen_words)],
+            confidence=least_sure([each.confidence for each in ranked]),
         )
         for ranked in zip(*parts, strict=False)
     ]

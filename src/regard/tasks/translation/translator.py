@@ -17,6 +17,7 @@ from regard.engines.ctranslate2 import CTranslate2, fingerprint, graphics_cards
 from regard.errors import RequestError, RunError
 from regard.tasks.inputs import parameters, same_length, texts_of
 from regard.tasks.task import Evaluation, Test
+from regard.tasks.translation.confidence import calibration_of, searched
 from regard.tasks.translation.glossaries import GivenGlossary, glossary_from
 from regard.tasks.translation.looking import LooksInside
 from regard.tasks.translation.marking import KeepsMarks
@@ -74,6 +75,8 @@ class Translator(LooksInside, KeepsMarks):
         # The longest source in pieces; longer texts are translated in parts.
         self.limit = limit
         self.folder = folder
+        # What says how sure a translation is; None in a run that is not calibrated.
+        self.calibration = calibration_of(folder) if folder else None
 
     def __repr__(self) -> str:
         codes = self.languages()
@@ -297,7 +300,11 @@ class Translator(LooksInside, KeepsMarks):
         return translate_file(self, given, written, wish, search)
 
     def evaluate(
-        self, sources: Iterable[str], references: Iterable[str], bootstrap: int = 1000
+        self,
+        sources: Iterable[str],
+        references: Iterable[str],
+        bootstrap: int = 1000,
+        confidence: bool = False,
     ) -> Evaluation:
         """Score the translator on sentences whose translations are known.
 
@@ -309,6 +316,8 @@ class Translator(LooksInside, KeepsMarks):
             Their translations, one for each.
         bootstrap
             Resamples for the 95 % intervals; 0 leaves them out.
+        confidence
+            Whether to measure how reliable the confidence of its translations is.
 
         Returns
         -------
@@ -332,7 +341,7 @@ class Translator(LooksInside, KeepsMarks):
 
         given, true = texts_of(sources, "evaluate"), texts_of(references, "evaluate")
         same_length("evaluate", sources=given, references=true)
-        return scored(self, given, true, Test(bootstrap=bootstrap))
+        return scored(self, given, true, Test(bootstrap=bootstrap, confidence=confidence))
 
     def texts(
         self,
@@ -352,16 +361,34 @@ class Translator(LooksInside, KeepsMarks):
         return [" ".join(each) for each in found]
 
     def _scored(
-        self, texts: Sequence[str], parts: Parts, searched: Sequence[Sequence[Hypothesis]]
+        self, texts: Sequence[str], parts: Parts, hypotheses: Sequence[Sequence[Hypothesis]]
     ) -> list[list[Translation]]:
         """The translations of each text, given the hypotheses of its parts."""
         found: list[list[list[Translation]]] = [[] for _ in texts]
-        for owner, hypotheses in zip(parts.owners, searched, strict=True):
-            results = [Translation.of(each, self.tokenizers.target) for each in hypotheses]
-            found[owner].append(results)
-        empty = [Translation("", 0.0, [], [], finished=True)]
-        every = [joined(results) if results else empty for results in found]
-        return [*map(of_source, map(self.unseen_words, texts), every)]
+        unseen = [*map(self.unseen_words, texts)]
+        target = self.tokenizers.target
+        for source, owner, ranked in zip(parts.sources, parts.owners, hypotheses, strict=True):
+            results = of_source(unseen[owner], [Translation.of(each, target) for each in ranked])
+            found[owner].append([self._with_confidence(each, len(source)) for each in results])
+        empty = Translation("", 0.0, [], [], finished=True)
+        return [
+            joined(results) if results else of_source(words, [empty])
+            for words, results in zip(unseen, found, strict=True)
+        ]
+
+    def require_calibration(self) -> None:
+        """Raise a RunError if nothing says how sure a translation is."""
+        if self.calibration is None:
+            raise RunError(
+                f"{self.folder}: is not calibrated, so nothing says how sure its translations are; "
+                f"`regard inspect confidence {self.folder}` measures it"
+            )
+
+    def _with_confidence(self, translation: Translation, source_pieces: int) -> Translation:
+        if self.calibration is None:
+            return translation
+        said = searched(translation, source_pieces, self.tokenizers.target)
+        return replace(translation, confidence=self.calibration.confidence(said))
 
     def translations(
         self,
@@ -395,8 +422,8 @@ class Translator(LooksInside, KeepsMarks):
         """
         given = texts_of(texts, "translations")
         parts = parts_of(given, prefixes, self.tokenizers, self.limit)
-        searched = self.engine.search(parts.sources, parts.prefixes, search or self.search, stopped)
-        return self._scored(given, parts, searched)
+        found = self.engine.search(parts.sources, parts.prefixes, search or self.search, stopped)
+        return self._scored(given, parts, found)
 
 
 def unchanged(load: "Callable[[], Translator]", folder: Path, loaded: str) -> "Model":
