@@ -93,6 +93,7 @@ def serve(
     port: Port = 5000,
     api_keys: Path | None = None,
     suggestions: Path | None = None,
+    glossaries: Path | None = None,
     usage: Path | None = None,
     device: Device = "cpu",
     engine: Engine = "auto",
@@ -126,6 +127,8 @@ def serve(
         A file with one key per line and a name after it; without it, everyone is answered.
     suggestions
         Keep suggested translations in this folder; without it, suggestions are refused.
+    glossaries
+        Keep the glossaries that DeepL's clients send in this folder; without it, they are refused.
     usage
         Count what each key has used of its quota in this file.
     workers
@@ -140,8 +143,9 @@ def serve(
     from regard.cli.display import say
 
     check_inputs(api_keys)
-    if suggestions is not None:
-        check_room_for(suggestions)
+    for folder in (suggestions, glossaries):
+        if folder is not None:
+            check_room_for(folder)
     for run in runs:
         check_served(open_run(Path(folder_of(run))))
     from regard.serve.http.limits import Limits
@@ -155,6 +159,7 @@ def serve(
         port=port,
         api_keys=api_keys,
         suggestions=suggestions,
+        glossaries=glossaries,
         usage=usage,
         unix_socket=where.unix_socket,
         metrics_port=where.metrics_port,

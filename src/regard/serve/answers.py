@@ -5,10 +5,20 @@ from typing import Any, TypeAlias
 
 from starlette.responses import Response, StreamingResponse
 
-from regard.serve.api import apertium, chat, deepl, images, libretranslate, openai, opuscat, series
+from regard.serve.api import (
+    apertium,
+    chat,
+    deepl,
+    glossaries,
+    images,
+    libretranslate,
+    openai,
+    opuscat,
+    series,
+)
 from regard.serve.api.openapi import description
 from regard.serve.api.parameters import Fields, is_true
-from regard.serve.api.paths import APERTIUM, OPUSCAT
+from regard.serve.api.paths import APERTIUM, NEW_GLOSSARY, OLD_GLOSSARY, OPUSCAT
 from regard.serve.api.streaming import within
 from regard.serve.http.request_fields import RequestFields
 from regard.serve.http.responses import json_response
@@ -39,6 +49,12 @@ class Answers:
             "/v2/translate": self.with_fields(deepl.translate),
             "/v2/document": self.with_files(deepl.translate_document),
             "/v2/languages": self.with_fields(deepl.languages),
+            "/v2/glossary-language-pairs": self.with_fields(glossaries.language_pairs),
+            "/v2/glossaries": self.with_fields(glossaries.listed),
+            NEW_GLOSSARY: self.with_fields(glossaries.create),
+            "/v2/glossaries/{name}": self.with_fields(glossaries.details),
+            OLD_GLOSSARY: self.with_fields(glossaries.delete),
+            "/v2/glossaries/{name}/entries": self.with_fields(glossaries.entries_of),
             "/v1/models": self.plain(openai.models),
             "/v1/models/{name}": self.model,
             "/v1/chat/completions": self.chat,

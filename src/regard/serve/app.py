@@ -11,7 +11,15 @@ from starlette.routing import Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from regard.serve.api.pages import pages
-from regard.serve.api.paths import ANNOUNCED, APERTIUM, OPUSCAT, OPUSCAT_METHODS, OPUSCAT_TOO
+from regard.serve.api.paths import (
+    ANNOUNCED,
+    APERTIUM,
+    NEW_GLOSSARY,
+    OLD_GLOSSARY,
+    OPUSCAT,
+    OPUSCAT_METHODS,
+    OPUSCAT_TOO,
+)
 from regard.serve.http.access import Access, Call, Endpoint, Handler
 from regard.serve.http.access_log import AccessLog
 from regard.serve.http.keys import Keys
@@ -28,9 +36,6 @@ from regard.serve.translation.files import Downloads
 READY, METRICS = "/ready", "/metrics"
 # There is no quota, but clients of DeepL expect the number of one.
 NO_QUOTA = 1_000_000_000_000
-# There are no glossaries, but Weblate asks for them before each translation.
-GLOSSARY_PAIRS: dict[str, list[Any]] = {"supported_languages": []}
-GLOSSARIES: dict[str, list[Any]] = {"glossaries": []}
 
 
 def build(
@@ -77,13 +82,6 @@ async def not_found(scope: Scope, receive: Receive, send: Send) -> None:
     raise Refusal(404, "there is nothing here; /docs lists what there is")
 
 
-def constant(value: Any) -> Handler:
-    async def answer(call: Call) -> Any:
-        return value
-
-    return answer
-
-
 @dataclass(frozen=True)
 class Endpoints:
     """All endpoints. Most ask the models, which are in a process of their own."""
@@ -114,8 +112,12 @@ class Endpoints:
             Endpoint("/v2/document/{name}/result", both, self.download_file),
             Endpoint("/v2/languages", both, self.ask),
             Endpoint("/v2/usage", both, self.deepl_usage),
-            Endpoint("/v2/glossary-language-pairs", get, constant(GLOSSARY_PAIRS)),
-            Endpoint("/v2/glossaries", get, constant(GLOSSARIES)),
+            Endpoint("/v2/glossary-language-pairs", get, self.ask),
+            Endpoint("/v2/glossaries", get, self.ask),
+            Endpoint("/v2/glossaries", post, self.asking(NEW_GLOSSARY)),
+            Endpoint("/v2/glossaries/{name}", get, self.ask),
+            Endpoint("/v2/glossaries/{name}", ("DELETE",), self.asking(OLD_GLOSSARY)),
+            Endpoint("/v2/glossaries/{name}/entries", get, self.ask),
             Endpoint("/v1/models", get, self.ask),
             Endpoint("/v1/models/{name}", get, self.ask),
             Endpoint("/v1/chat/completions", post, self.ask),

@@ -12,6 +12,7 @@ from regard.serve.models import Models, is_served_by_name
 from regard.serve.settings import Settings
 from regard.serve.translation.batching import Batcher
 from regard.serve.translation.detection import Detector
+from regard.serve.translation.glossaries import Glossaries
 from regard.serve.translation.memory import TranslationMemory
 from regard.serve.translation.pairs import LanguagePairs, load_pairs
 from regard.serve.translation.service import Service
@@ -41,6 +42,9 @@ def build_service(settings: Settings, say: Callable[[str], None]) -> Service:
         limits=limits,
         memory=TranslationMemory(settings.suggestions, limits.suggestion_bytes)
         if settings.suggestions
+        else None,
+        glossaries=Glossaries(settings.glossaries, limits.glossary_bytes)
+        if settings.glossaries
         else None,
         models=models,
     )

@@ -18,6 +18,7 @@ class Settings:
     port: int = 5000
     api_keys: Path | None = None
     suggestions: Path | None = None
+    glossaries: Path | None = None
     unix_socket: Path | None = None
     metrics_port: int | None = None
     metrics_host: str = "127.0.0.1"
@@ -40,7 +41,7 @@ class Settings:
     @classmethod
     def from_json(cls, text: str) -> "Settings":
         values = json.loads(text)
-        for name in ("api_keys", "suggestions", "unix_socket", "usage"):
+        for name in ("api_keys", "suggestions", "glossaries", "unix_socket", "usage"):
             values[name] = Path(values[name]) if values[name] else None
         for name in ("runs", "trusted_proxies", "allowed_hosts", "cors_origins"):
             values[name] = tuple(values[name])

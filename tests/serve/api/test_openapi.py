@@ -79,7 +79,7 @@ def test_requests_are_answered_as_described(described: Live, mode: GenerationMod
     tried = 0
     for found in schema.get_all_operations():
         operation = found.ok()
-        if mode is GenerationMode.NEGATIVE and operation.method == "get":
+        if mode is GenerationMode.NEGATIVE and operation.method in ("get", "delete"):
             continue  # without parameters there is nothing to send wrongly
 
         @hypothesis.settings(max_examples=5, database=None, suppress_health_check=list(HealthCheck))

@@ -120,6 +120,6 @@ def test_documents_have_the_terms_too(
     assert "<b>Bee</b>" in (tmp_path / "page.yy.html").read_text()
     assert "1 term: 0 written by the model, 1 in place of other words." in capsys.readouterr().err
     (tmp_path / "page.yy.html").unlink()
-    done = Translator.load(folder).translate_document(page, glossary={"b e": "Eeb"})
+    done = Translator.load(folder).translate_file(page, glossary={"b e": "Eeb"})
     assert "<b>Eeb</b>" in done.path.read_text()
     assert [each.found for each in done.terms] == ["replaced"]

@@ -3,6 +3,7 @@
 from typing import Any, cast
 
 from regard.serve.api.documents import translated_file
+from regard.serve.api.glossaries import glossary_for
 from regard.serve.api.parameters import (
     Fields,
     check_characters,
@@ -37,6 +38,7 @@ async def translate(service: Service, fields: Fields) -> dict[str, Any]:
         target=target,
         form=read_tag_handling(fields),
         tags=read_tags(fields),
+        glossary=glossary_for(service, fields, source, target),
     )
     shown = []
     for text, answer in zip(texts, await service.translate(request), strict=True):
@@ -50,7 +52,9 @@ async def translate(service: Service, fields: Fields) -> dict[str, Any]:
 
 async def translate_document(service: Service, sent: RequestFields) -> dict[str, Any]:
     """POST /v2/document"""
-    return await translated_file(service, sent, *read_languages(service, sent.values))
+    source, target = read_languages(service, sent.values)
+    glossary = glossary_for(service, sent.values, source, target)
+    return await translated_file(service, sent, source, target, glossary)
 
 
 def read_languages(service: Service, fields: Fields) -> tuple[str, str]:

@@ -10,10 +10,15 @@ from regard.serve.http.request_fields import RequestFields
 from regard.serve.translation.files import read_file, translated_name
 from regard.serve.translation.service import Service, unfinished
 from regard.text.documents.document import Wish
+from regard.text.glossary import NO_TERMS, Glossary
 
 
 async def translated_file(
-    service: Service, sent: RequestFields, source: str, target: str
+    service: Service,
+    sent: RequestFields,
+    source: str,
+    target: str,
+    glossary: Glossary = NO_TERMS,
 ) -> dict[str, Any]:
     """The translated file with its name, and how many characters were translated; the server keeps
     it for a download.
@@ -23,7 +28,7 @@ async def translated_file(
         document = await asyncio.to_thread(read_file, name, data, wish_of(sent, source, target))
         characters = sum(map(len, unfinished(document).values()))
         check_characters(service, characters)
-        translated = await service.translate_document(document, source, target)
+        translated = await service.translate_document(document, source, target, glossary)
     return {
         "name": translated_name(name, target),
         "data": base64.b64encode(translated).decode(),

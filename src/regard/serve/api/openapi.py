@@ -5,13 +5,13 @@ from typing import Any
 
 from regard.serve.api.openapi_desks import apertium_translate, desks
 from regard.serve.api.openapi_documents import documents
+from regard.serve.api.openapi_glossaries import glossaries
 from regard.serve.api.openapi_images import images
 from regard.serve.api.openapi_parts import (
     COUNT,
     DETECTED,
     FLAG,
     NAME,
-    NONE,
     NUMBER,
     TEXT,
     Schema,
@@ -153,6 +153,7 @@ def deepl(service: Service) -> dict[str, Any]:
                         for what in ("ignore", "splitting", "non_splitting")
                     },
                     "outline_detection": FLAG,
+                    "glossary_id": TEXT,
                     "show_billed_characters": FLAG,
                 },
             ),
@@ -163,10 +164,7 @@ def deepl(service: Service) -> dict[str, Any]:
             "Characters since the server started",
             json_object({"character_count": COUNT, "character_limit": COUNT}),
         ),
-        "/v2/glossary-language-pairs": get(
-            "No pairs: there are no glossaries", json_object({"supported_languages": NONE})
-        ),
-        "/v2/glossaries": get("An empty list", json_object({"glossaries": NONE})),
+        **glossaries(),
     }
 
 

@@ -25,7 +25,10 @@ def documents(sources: Schema, targets: Schema) -> dict[str, Any]:
         ),
         "/v2/document": post(
             "Translate a file as DeepL does",
-            json_object({"file": FILE, "target_lang": TEXT}, {"source_lang": TEXT, **COLUMNS}),
+            json_object(
+                {"file": FILE, "target_lang": TEXT},
+                {"source_lang": TEXT, "glossary_id": TEXT, **COLUMNS},
+            ),
             json_object({"document_id": TEXT, "document_key": TEXT}),
             sent_as=FORM,
         ),

@@ -2,6 +2,8 @@
 
 # What Apertium's clients get, where LibreTranslate's clients POST.
 APERTIUM = "GET /translate"
+# What else than GET does with DeepL's glossaries.
+NEW_GLOSSARY, OLD_GLOSSARY = "POST /v2/glossaries", "DELETE /v2/glossaries/{name}"
 # OPUS-CAT's endpoints and their methods. Its clients write the root in both ways.
 OPUSCAT, OPUSCAT_TOO = "/MTRestService", "/MtRestService"
 OPUSCAT_METHODS = {

@@ -40,6 +40,7 @@ class Limits:
     completion_tokens: int = 2048  # in each completion
     completions: int = 8  # in a request
     suggestion_bytes: int = 64 << 20  # for each language pair
+    glossary_bytes: int = 64 << 20  # of all glossaries
     file_bytes: int = 64 << 20  # of all translated files that wait for download
 
 

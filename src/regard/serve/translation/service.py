@@ -17,6 +17,7 @@ from regard.serve.one_thread import OneThread
 from regard.serve.translation.batching import Batcher
 from regard.serve.translation.detection import DetectedLanguage, Detector
 from regard.serve.translation.explaining import confidence, explanation
+from regard.serve.translation.glossaries import Glossaries
 from regard.serve.translation.memory import TranslationMemory
 from regard.serve.translation.pairs import LanguagePair, LanguagePairs
 from regard.tasks.translation.marked import MarkedTranslation, without_marks
@@ -24,6 +25,7 @@ from regard.text.documents.document import Code, Document, Pieces, words_of
 from regard.text.documents.sentences import cut, marked, unmarked
 from regard.text.documents.tags import NO_TAGS, Tags
 from regard.text.formatted import Format, FormattedText, as_text, formatted
+from regard.text.glossary import NO_TERMS, Glossary
 from regard.text.marks import Mark
 
 # Longer texts are split in a thread, so that other requests are answered meanwhile.
@@ -35,7 +37,7 @@ STREAMED_SENTENCES = 8
 @dataclass(frozen=True)
 class TranslationRequest:
     """Texts to translate, and how. `source` may be "auto"; `tags` says what tags with some names
-    are.
+    are. A `glossary` is for source and target, which then have a translator of their own.
     """
 
     texts: list[str]
@@ -47,6 +49,7 @@ class TranslationRequest:
     confidence: bool = False
     use_memory: bool = False
     tags: Tags = NO_TAGS
+    glossary: Glossary = NO_TERMS
 
 
 @dataclass
@@ -80,6 +83,7 @@ class Service:
     limits: Limits
     metrics: BatchMetrics
     memory: TranslationMemory | None = None
+    glossaries: Glossaries | None = None
     models: Models = field(default_factory=Models)
     thread: OneThread = field(default_factory=OneThread)  # for PyTorch models
     # One document at a time is in memory.
@@ -114,7 +118,7 @@ class Service:
                 group_size = STREAMED_SENTENCES if start else 1
                 group = sentences[start : start + group_size]
                 for pair in each.route:
-                    group = await self._best(pair, group, request.use_memory)
+                    group = await self._best(pair, group, request)
                 translations += group
                 text = each.text.fill(translations, request.target)
                 yield number, text[sent:]
@@ -122,7 +126,9 @@ class Service:
                 if len(translations) == count:
                     break
 
-    async def translate_document(self, document: Document, source: str, target: str) -> bytes:
+    async def translate_document(
+        self, document: Document, source: str, target: str, glossary: Glossary = NO_TERMS
+    ) -> bytes:
         """The file of a document with its unfinished texts translated. Equal sentences are
         translated once.
         """
@@ -141,7 +147,7 @@ class Service:
                 places.setdefault(sentence, len(places))
         found = [*places]
         for pair in route:
-            found = await self._translated(pair, found)
+            found = await self._translated(pair, found, glossary)
         filled = {
             row: each.filled(
                 {at: found[places[text]] for at, text in enumerate(each.sentences)}, target
@@ -205,7 +211,7 @@ class Service:
             for members in groups.values():
                 pair = texts[members[0]].route[hop]
                 together = [sentence for index in members for sentence in current[index]]
-                found = iter(await self._best(pair, together, request.use_memory))
+                found = iter(await self._best(pair, together, request))
                 for index in members:
                     current[index] = [next(found) for _ in current[index]]
         return [
@@ -214,11 +220,11 @@ class Service:
         ]
 
     async def _best(
-        self, pair: LanguagePair, sentences: Sequence[Pieces], use_memory: bool
+        self, pair: LanguagePair, sentences: Sequence[Pieces], request: TranslationRequest
     ) -> list[Pieces]:
         """The best translation of each sentence, with its tags and placeholders."""
         known: dict[int, str] = {}
-        if use_memory and self.memory:
+        if request.use_memory and self.memory:
             for row, sentence in enumerate(sentences):
                 if has_formatting(sentence):
                     continue
@@ -226,12 +232,14 @@ class Service:
                 if better is not None:
                     known[row] = better
         rest = [sentence for row, sentence in enumerate(sentences) if row not in known]
-        found = iter(await self._translated(pair, rest))
+        found = iter(await self._translated(pair, rest, request.glossary))
         return [(known[row],) if row in known else next(found) for row in range(len(sentences))]
 
-    async def _translated(self, pair: LanguagePair, sentences: Sequence[Pieces]) -> list[Pieces]:
+    async def _translated(
+        self, pair: LanguagePair, sentences: Sequence[Pieces], glossary: Glossary = NO_TERMS
+    ) -> list[Pieces]:
         given = [marked(sentence) for sentence in sentences]
-        texts, translator = [text for text, _ in given], pair.translator
+        texts, translator = [glossary.mark(text) for text, _ in given], pair.translator
         if any(text.marks for text in texts):
             found = await self.batcher.marked(translator, texts, translator.search)
         else:

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from regard.decode.hypothesis import Hypothesis
 from regard.decode.search import Search
 from regard.engines import Engine, Stopped, never
-from regard.tasks.translation.glossaries import GivenGlossary, glossary_from
 from regard.tasks.translation.marked import (
     MarkedTranslation,
     Output,
@@ -33,9 +32,6 @@ from regard.text.glossary import NO_TERMS, Glossary, terms_of
 from regard.text.marks import Mark, MarkedText
 from regard.text.terms import TermUse
 from regard.text.tokenizer import Tokenizers
-
-if TYPE_CHECKING:
-    from regard.tasks.translation.documents import TranslatedFile
 
 
 @dataclass(frozen=True)
@@ -161,70 +157,6 @@ class KeepsMarks(ABC):
         found = iter(self.marked_translations(sentences, search, aligned=True))
         filled = iter([each.ranked([next(found) for _ in each.sentences], target) for each in rest])
         return [plain[row] if row in plain else next(filled) for row in range(len(texts))]
-
-    def translate_document(
-        self,
-        path: Path | str,
-        out: Path | str | None = None,
-        *,
-        column: str = "",
-        into: str = "",
-        overwrite: bool = False,
-        beam_size: int | None = None,
-        glossary: GivenGlossary = None,
-    ) -> "TranslatedFile":
-        """Translate a document: PO, XLIFF, Word, subtitles, Markdown, spreadsheets and more.
-
-        The output differs from the document by the translations and nothing else. What is done is
-        kept in a file beside the output until all is, and the same call resumes.
-
-        Parameters
-        ----------
-        path
-            The document; its suffix says its format.
-        out
-            The file to write; by default, its name gets the language, as in manual.de.md. A
-            document that holds both languages may be its own output.
-        column
-            Of a table: the column to translate, by its name or number.
-        into
-            Of a table: the column for the translations, instead of the same one.
-        overwrite
-            Translate finished entries again, and replace an output that is there.
-        beam_size
-            Hypotheses kept at each step; by default, as the run's recipe says.
-        glossary
-            Terms and their translations, or a file of them.
-
-        Returns
-        -------
-        TranslatedFile
-            The path of the output, how many texts were translated, and what became of terms.
-
-        Raises
-        ------
-        DataError
-            The document cannot be read, or the output is there already.
-
-        Examples
-        --------
-        >>> import regard
-        >>> from pathlib import Path
-        >>> _ = Path("menu.txt").write_text("Bonjour !")
-        >>> regard.load("runs/demo").translate_document("menu.txt").path.name
-        'menu.en.txt'
-        """
-        from regard.tasks.translation.documents import translate_file
-        from regard.text.documents.document import Wish
-        from regard.text.documents.names import default_output
-
-        source, target = self.languages() or ("", "")
-        wish = Wish(source, target, column, into, overwrite)
-        given = Path(path)
-        written = default_output(given, source, target) if out is None else Path(out)
-        search = self.search if beam_size is None else replace(self.search, beam_size=beam_size)
-        terms = glossary_from(glossary, self.languages())
-        return translate_file(self, given, written, wish, search, terms)
 
     def marked(
         self,

@@ -257,6 +257,7 @@ class Translator(LooksInside, KeepsMarks):
         column: str = "",
         into: str = "",
         beam_size: int | None = None,
+        glossary: GivenGlossary = None,
     ) -> "TranslatedFile":
         """Translate a document: PO, XLIFF, Word, subtitles, Markdown, spreadsheets and more. The
         output differs from it by the translations and nothing else.
@@ -276,12 +277,14 @@ class Translator(LooksInside, KeepsMarks):
             Of a table: the column for the translations, instead of the same one.
         beam_size
             Hypotheses kept at each step; by default, as the run's recipe says.
+        glossary
+            Terms and their translations, or a file of them.
 
         Returns
         -------
         TranslatedFile
             The file written, and how many of its texts were translated now, before, and finished
-            already.
+            already; and what became of the terms.
 
         Raises
         ------
@@ -297,7 +300,8 @@ class Translator(LooksInside, KeepsMarks):
         given = Path(path)
         written = default_output(given, source, target) if out is None else Path(out)
         search = self.search if beam_size is None else replace(self.search, beam_size=beam_size)
-        return translate_file(self, given, written, wish, search)
+        terms = glossary_from(glossary, self.languages())
+        return translate_file(self, given, written, wish, search, terms)
 
     def evaluate(
         self,
