@@ -177,7 +177,7 @@ OTHER_MEANINGS = {
     ("data/pair_columns.py", "translation"): "the name of a column",
     ("checks/characters.py", "translation"): "the name of a column",
     ("text/documents/columns.py", "translation"): "the name of a column",
-    ("serve/page/translate.js", "translation"): "an element of the page",
+    ("serve/page/try.js", "translation"): "an element of the page",
     ("serve/api/opuscat.py", "translation"): "a key of OPUS-CAT's answers",
     ("serve/api/openapi_desks.py", "translation"): "a key of OPUS-CAT's answers",
 }
@@ -503,6 +503,8 @@ OWN_READERS = {
     "serve/translation/memory.py": "appends to a file",
     "tasks/translation/documents.py": "documents that a person names, and what it has written",
     "text/documents/json.py": "documents that a person names",
+    "text/documents/tagged.py": "a segment that a page sends",
+    "serve/api/documents.py": "translations that a page sends",
     "text/documents/zipped.py": "the same",
     "serve/app.py": "what the server's own worker answered",
     "serve/worker/frames.py": "the same",

@@ -102,6 +102,7 @@ class Endpoints:
             Endpoint("/languages", get, self.ask, is_open=True),
             Endpoint("/translate_file", post, self.translate_file),
             Endpoint("/download_file/{name}", get, self.download_file, is_open=True),
+            Endpoint("/segments", post, self.ask),
             Endpoint("/suggest", post, self.ask),
             Endpoint("/frontend/settings", get, self.ask, is_open=True),
             *self.for_operators(),

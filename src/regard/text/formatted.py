@@ -1,4 +1,6 @@
-"""A text that is plain, HTML or XML, as what stays of it and the sentences to translate."""
+"""A text that is plain, HTML, XML or the segment of a document, as what stays of it and the
+sentences to translate.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,6 +11,7 @@ from regard.text.documents.content import Content
 from regard.text.documents.document import Pieces, Segment
 from regard.text.documents.html import Reader
 from regard.text.documents.sentences import Cut, cut, uncut
+from regard.text.documents.tagged import from_json, tagged
 from regard.text.documents.tags import NO_TAGS, Tags, scan_html, scan_xml
 
 Format = Literal["text", "html", "xml"]
@@ -72,6 +75,11 @@ def formatted(
         )
 
     return FormattedText([*parts, text[done:]], write)
+
+
+def of_segment(text: str, language: str) -> FormattedText:
+    """The segment of a document, as a page sends it."""
+    return FormattedText([cut(from_json(text), language)], tagged)
 
 
 def escaped(text: str, form: Format) -> str:

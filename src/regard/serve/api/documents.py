@@ -2,14 +2,24 @@
 
 import asyncio
 import base64
+import json
 from typing import Any
 
-from regard.serve.api.parameters import check_characters, optional
+from regard.errors import DataError
+from regard.serve.api.parameters import (
+    check_characters,
+    encodable,
+    language_code,
+    optional,
+    required,
+    source_code,
+)
 from regard.serve.http.refusal import Refusal
 from regard.serve.http.request_fields import RequestFields
 from regard.serve.translation.files import read_file, translated_name
 from regard.serve.translation.service import Service, unfinished
-from regard.text.documents.document import Wish
+from regard.text.documents.document import Document, Pieces, Wish
+from regard.text.documents.tagged import numbered, to_json, untagged
 from regard.text.glossary import NO_TERMS, Glossary
 
 
@@ -20,20 +30,64 @@ async def translated_file(
     target: str,
     glossary: Glossary = NO_TERMS,
 ) -> dict[str, Any]:
-    """The translated file with its name, and how many characters were translated; the server keeps
-    it for a download.
+    """The translated file with its name, and how many characters the model translated; the server
+    keeps it for a download.
     """
     name, data = uploaded_file(sent)
     async with service.reading:  # a document takes many times its size while it is read
         document = await asyncio.to_thread(read_file, name, data, wish_of(sent, source, target))
-        characters = sum(map(len, unfinished(document).values()))
+        given = await asyncio.to_thread(given_translations, sent, document)
+        texts = [text for row, text in unfinished(document).items() if row not in given]
+        characters = sum(map(len, texts))
         check_characters(service, characters)
-        translated = await service.translate_document(document, source, target, glossary)
+        translated = await service.translate_document(document, source, target, glossary, given)
     return {
         "name": translated_name(name, target),
         "data": base64.b64encode(translated).decode(),
         "characters": characters,
     }
+
+
+async def segments(service: Service, sent: RequestFields) -> dict[str, Any]:
+    """POST /segments: the texts of a document that are to be translated, for a page where a person
+    edits the translations.
+    """
+    name, data = uploaded_file(sent)
+    source = source_code(service, required(sent.values, "source"))
+    target = language_code(service, required(sent.values, "target"))
+    async with service.reading:
+        document = await asyncio.to_thread(read_file, name, data, wish_of(sent, source, target))
+        found = await asyncio.to_thread(
+            lambda: [
+                {"number": row, "line": segment.line, **to_json(numbered(segment))}
+                for row, segment in enumerate(document.segments)
+                if not segment.finished
+            ]
+        )
+        source = await service.source_of(document, source)
+    finished = len(document.segments) - len(found)
+    return {"source": source, "finished": finished, "segments": found}
+
+
+def given_translations(sent: RequestFields, document: Document) -> dict[int, Pieces]:
+    """The field `translations`, an object of texts by the numbers of their segments. One without
+    words leaves its segment as it is.
+    """
+    given = sent.values.get("translations") or "{}"
+    try:
+        values = json.loads(given) if isinstance(given, str) else given
+        texts = {int(row): encodable(text) for row, text in values.items()}
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        raise Refusal(400, "Invalid request: translations are texts by numbers") from None
+    found = {}
+    for row, text in texts.items():
+        if not 0 <= row < len(document.segments):
+            raise Refusal(400, f"Invalid request: there is no segment {row}")
+        try:
+            found[row] = untagged(text, document.segments[row]) if text.strip() else ()
+        except DataError as error:
+            raise Refusal(400, f"Invalid request: segment {row}: {error}") from None
+    return found
 
 
 def uploaded_file(sent: RequestFields) -> tuple[str, bytes]:
@@ -46,4 +100,16 @@ def uploaded_file(sent: RequestFields) -> tuple[str, bytes]:
 
 def wish_of(sent: RequestFields, source: str, target: str) -> Wish:
     known = "" if source == "auto" else source
-    return Wish(known, target, optional(sent.values, "column"), optional(sent.values, "into"))
+    column, into = optional(sent.values, "column"), optional(sent.values, "into")
+    return Wish(known, target, column, into, reviewed=reviewed(sent))
+
+
+def reviewed(sent: RequestFields) -> frozenset[int]:
+    """The field `reviewed`: the numbers of the segments whose translations a person has confirmed,
+    with commas between them.
+    """
+    numbers = optional(sent.values, "reviewed").split(",")
+    try:
+        return frozenset(int(each) for each in numbers if each)
+    except ValueError:
+        raise Refusal(400, "Invalid request: reviewed are numbers of segments") from None

@@ -6,7 +6,7 @@ The refusals are LibreTranslate's own, word for word, since clients show or comp
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 from regard.serve.api.documents import translated_file
 from regard.serve.api.parameters import (
@@ -16,6 +16,7 @@ from regard.serve.api.parameters import (
     is_true,
     language_code,
     required,
+    source_code,
 )
 from regard.serve.http.refusal import Refusal
 from regard.serve.http.request_fields import RequestFields
@@ -26,7 +27,6 @@ from regard.serve.translation.service import (
     best_answers,
 )
 from regard.text.documents.formats import FORMATS
-from regard.text.formatted import Format
 from regard.text.languages import language_name
 
 Events: TypeAlias = AsyncGenerator[dict[str, Any], None]
@@ -168,16 +168,12 @@ def read_texts(service: Service, fields: Fields) -> tuple[list[str], bool]:
     return [encodable(text) for text in texts], is_list
 
 
-def source_code(service: Service, code: str) -> str:
-    return "auto" if code.lower() == "auto" else language_code(service, code)
-
-
-def read_format(fields: Fields) -> Format:
+def read_format(fields: Fields) -> Literal["text", "html", "segment"]:
     given = fields.get("format") or "text"
-    if given not in ("text", "html"):
+    if given not in ("text", "html", "segment"):
         shown = given if isinstance(given, str) and given.isalnum() and len(given) <= 10 else "this"
         raise Refusal(400, f"{shown} format is not supported")
-    return "html" if given == "html" else "text"
+    return cast(Literal["text", "html", "segment"], given)
 
 
 def read_alternatives(service: Service, fields: Fields) -> int:

@@ -94,7 +94,7 @@ def translate(service: Service, one: Schema) -> dict[str, Any]:
                 "target": language_codes(service),
             },
             {
-                "format": {"type": "string", "enum": ["text", "html"]},
+                "format": {"type": "string", "enum": ["text", "html", "segment"]},
                 "alternatives": {**COUNT, "maximum": limits.alternatives},
                 "api_key": TEXT,
                 "explain": FLAG,

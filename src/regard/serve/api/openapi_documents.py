@@ -10,6 +10,16 @@ FORM = "multipart/form-data"
 # Of a table, which column is translated, and into which.
 COLUMNS: Schema = {"column": TEXT, "into": TEXT}
 
+# Pieces are texts, and tags such as ["open", 1].
+SEGMENT = json_object(
+    {
+        "number": COUNT,
+        "line": COUNT,
+        "pieces": {"type": "array", "items": {"type": ["string", "array"]}},
+        "syntaxes": {"type": "array", "items": TEXT},
+    }
+)
+
 
 def documents(sources: Schema, targets: Schema) -> dict[str, Any]:
     named = {"parameters": [NAME]}
@@ -18,9 +28,20 @@ def documents(sources: Schema, targets: Schema) -> dict[str, Any]:
         "/translate_file": post(
             f"Translate a file ({', '.join(FORMATS)})",
             json_object(
-                {"file": FILE, "source": sources, "target": targets}, {"api_key": TEXT, **COLUMNS}
+                {"file": FILE, "source": sources, "target": targets},
+                {"api_key": TEXT, "translations": TEXT, "reviewed": TEXT, **COLUMNS},
             ),
             json_object({"translatedFileUrl": {"type": "string", "format": "uri"}}),
+            sent_as=FORM,
+        ),
+        "/segments": post(
+            "The texts of a file that are to be translated",
+            json_object(
+                {"file": FILE, "source": sources, "target": targets}, {"api_key": TEXT, **COLUMNS}
+            ),
+            json_object(
+                {"source": TEXT, "finished": COUNT, "segments": {"type": "array", "items": SEGMENT}}
+            ),
             sent_as=FORM,
         ),
         "/v2/document": post(

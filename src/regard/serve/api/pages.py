@@ -1,4 +1,4 @@
-"""The pages for people: to translate by hand, and to read what the server can do."""
+"""The pages for people: to translate documents, to try a request, and to read what there is."""
 
 from functools import cache
 from importlib import resources
@@ -7,24 +7,23 @@ from starlette.responses import Response
 
 from regard.serve.http.access import Call, Endpoint, Handler
 
-FILES = {
-    "/": ("index.html", "text/html"),
-    "/page/style.css": ("style.css", "text/css"),
-    "/page/translate.js": ("translate.js", "text/javascript"),
-    "/docs": ("docs.html", "text/html"),
-    "/page/docs.js": ("docs.js", "text/javascript"),
-}
+PAGES = {"/": "index.html", "/try": "try.html", "/docs": "docs.html"}
+PARTS = (
+    *("style.css", "desk.css", "desk.js", "http.js", "kept.js", "languages.js", "segment.js"),
+    *("tags.js", "translating.js", "try.js", "docs.js"),
+)
+KINDS = {"html": "text/html", "css": "text/css", "js": "text/javascript"}
 
 
 def pages() -> list[Endpoint]:
     """An endpoint for each file, so that no other file can be requested."""
-    return [
-        Endpoint(path, ("GET",), file(name, kind), is_open=True)
-        for path, (name, kind) in FILES.items()
-    ]
+    files = {**PAGES, **{f"/page/{name}": name for name in PARTS}}
+    return [Endpoint(path, ("GET",), file(name), is_open=True) for path, name in files.items()]
 
 
-def file(name: str, kind: str) -> Handler:
+def file(name: str) -> Handler:
+    kind = KINDS[name.rpartition(".")[2]]
+
     async def answer(call: Call) -> Response:
         return Response(content(name), media_type=kind)
 

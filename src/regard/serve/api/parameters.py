@@ -75,3 +75,7 @@ def language_code(service: Service, code: str) -> str:
             return candidate
     shown = wanted if wanted.isprintable() and len(wanted) <= 10 else "this language"
     raise Refusal(400, f"{shown} is not supported")
+
+
+def source_code(service: Service, code: str) -> str:
+    return "auto" if code.lower() == "auto" else language_code(service, code)

@@ -33,7 +33,8 @@ KEY_FIELDS = ("api_key", "apiKey", "auth_key", "key", "tokenCode")
 USUAL_CHARACTERS = 500
 # So many bytes without a key count as a text.
 UNKNOWN_BYTES = 16 << 10
-FILES = ("/translate_file", "/v2/document")
+SEGMENTS = "/segments"
+FILES = ("/translate_file", SEGMENTS, "/v2/document")
 # Bytes of an archive, such as a .docx, that count as a line of a text.
 ARCHIVE_BYTES = 1 << 10
 # The statuses for who has asked for too much; such clients often ask again at once.
@@ -183,7 +184,7 @@ class Access:
         images = items(sent.values, IMAGE_FIELD)
         of_files = len(sent.files)
         if request.scope["regard.route"] in FILES:
-            of_files = sum(cost_of_document(data) for _, data in sent.files)
+            of_files = sum(self.cost_of_document(request, sent, data) for _, data in sent.files)
         if request.method in ("GET", "HEAD") and not texts:
             return  # asks for nothing that takes work
         count = max(1, sum(map(cost_of, texts)) + len(images) + of_files)
@@ -192,18 +193,25 @@ class Access:
         request.scope[CHARACTERS] = characters
         self.metrics.characters.inc(characters)
 
+    def cost_of_document(self, request: Request, sent: RequestFields, data: bytes) -> int:
+        """A document that is only read, or comes with its translations, costs what reading costs,
+        and what may be translated beside them.
+        """
+        reading = 1 + len(data) // UNKNOWN_BYTES
+        if request.scope["regard.route"] == SEGMENTS:
+            return reading
+        if sent.values.get("translations"):
+            return reading + self.limits.characters // USUAL_CHARACTERS
+        if data.startswith(b"PK"):
+            return max(1, len(data) // ARCHIVE_BYTES)
+        return cost_of(data.decode("utf-8", "replace"))
+
 
 def cost_of(text: str) -> int:
     """How many texts of usual length a text counts as: by its lines, or by its characters."""
     if is_image(text):
         return 1
     return max(1 + text.count("\n"), math.ceil(len(text) / USUAL_CHARACTERS))
-
-
-def cost_of_document(data: bytes) -> int:
-    if data.startswith(b"PK"):
-        return max(1, len(data) // ARCHIVE_BYTES)
-    return cost_of(data.decode("utf-8", "replace"))
 
 
 def items(values: dict[str, Any], *names: str) -> list[Any]:

@@ -5,7 +5,8 @@ from collections import defaultdict
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape, unescape
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Literal
 
 from regard.decode.search import Search
 from regard.errors import DataError
@@ -21,10 +22,16 @@ from regard.serve.translation.glossaries import Glossaries
 from regard.serve.translation.memory import TranslationMemory
 from regard.serve.translation.pairs import LanguagePair, LanguagePairs
 from regard.tasks.translation.marked import MarkedTranslation, without_marks
-from regard.text.documents.document import Code, Document, Pieces, words_of
+from regard.text.documents.document import (
+    Code,
+    Document,
+    Pieces,
+    Translations,
+    words_of,
+)
 from regard.text.documents.sentences import cut, marked, unmarked
 from regard.text.documents.tags import NO_TAGS, Tags
-from regard.text.formatted import Format, FormattedText, as_text, formatted
+from regard.text.formatted import Format, FormattedText, as_text, formatted, of_segment
 from regard.text.glossary import NO_TERMS, Glossary
 from regard.text.marks import Mark
 
@@ -43,7 +50,7 @@ class TranslationRequest:
     texts: list[str]
     source: str
     target: str
-    form: Format = "text"
+    form: Format | Literal["segment"] = "text"
     alternatives: int = 0
     explain: bool = False
     confidence: bool = False
@@ -126,20 +133,29 @@ class Service:
                 if len(translations) == count:
                     break
 
+    async def source_of(self, document: Document, source: str) -> str:
+        """The language of a document, which is detected if it is "auto"."""
+        if source != "auto":
+            return source
+        text = " ".join(unfinished(document).values())
+        return (await asyncio.to_thread(self._detected, text)).language
+
     async def translate_document(
-        self, document: Document, source: str, target: str, glossary: Glossary = NO_TERMS
+        self,
+        document: Document,
+        source: str,
+        target: str,
+        glossary: Glossary = NO_TERMS,
+        given: Translations = MappingProxyType({}),
     ) -> bytes:
-        """The file of a document with its unfinished texts translated. Equal sentences are
-        translated once.
+        """The file of a document with its unfinished texts translated, as they are `given` or by
+        the model. Equal sentences are translated once.
         """
-        if source == "auto":
-            text = " ".join(unfinished(document).values())
-            source = (await asyncio.to_thread(self._detected, text)).language
+        source = await self.source_of(document, source)
         route = self.pairs.route(source, target)
-        if not route:
-            return document.write({})
+        rows = [row for row in unfinished(document) if row not in given] if route else []
         cuts = await asyncio.to_thread(
-            lambda: {row: cut(document.segments[row], source) for row in unfinished(document)}
+            lambda: {row: cut(document.segments[row], source) for row in rows}
         )
         places: dict[Pieces, int] = {}
         for each in cuts.values():
@@ -155,6 +171,7 @@ class Service:
             for row, each in cuts.items()
         }
         try:
+            filled |= {row: pieces for row, pieces in given.items() if pieces}
             return await asyncio.to_thread(document.write, filled)
         except DataError as error:
             raise Refusal(400, f"Invalid request: {error}") from None
@@ -172,6 +189,8 @@ class Service:
         return self._split(request)
 
     def _split(self, request: TranslationRequest) -> list[PendingText]:
+        if request.form == "segment":
+            return self._segments(request)
         texts = []
         for text in request.texts:
             detected = None
@@ -188,6 +207,17 @@ class Service:
                 split = formatted(text, request.form, source, request.tags)
             texts.append(PendingText(split, route, detected))
         return texts
+
+    def _segments(self, request: TranslationRequest) -> list[PendingText]:
+        """The texts are segments of a document, whose language is known."""
+        if request.source == "auto":
+            raise Refusal(400, "Invalid request: a segment needs the language of its document")
+        route = self.pairs.route(request.source, request.target)
+        try:
+            found = [of_segment(text, request.source) for text in request.texts]
+        except DataError as error:
+            raise Refusal(400, f"Invalid request: {error}") from None
+        return [PendingText(each, route, None) for each in found]
 
     def _known(self, text: str, source: str, request: TranslationRequest) -> str | None:
         """The suggestion for a whole text. Suggestions are texts, never markup."""

@@ -63,7 +63,8 @@ class Document:
 @dataclass(frozen=True)
 class Wish:
     """What a document is read for: from and to which language, "" if that is not known; of a table,
-    which column is translated, and into which; and whether finished texts are translated again.
+    which column is translated, and into which; whether finished texts are translated again; and
+    which segments have translations that a person has reviewed.
     """
 
     source: str = ""
@@ -71,6 +72,7 @@ class Wish:
     column: str = ""
     into: str = ""
     overwrite: bool = False
+    reviewed: frozenset[int] = frozenset()
 
 
 @dataclass

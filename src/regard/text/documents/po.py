@@ -46,6 +46,8 @@ def read(name: str, data: bytes, wish: Wish) -> Document:
                 if number in translations
             }
             if given:
+                if not wish.reviewed.issuperset(forms.values()):
+                    edits += _mark_for_review(content, entry)
                 edits += _edits(content, entry, given, len(numbers), wrapped)
         if edits and header and 0 in header.forms:
             edits += _filled_header(content, header, wish.target)
@@ -75,16 +77,19 @@ def _segments_of(
     return found
 
 
-def _edits(
-    content: Content, entry: Entry, given: dict[int, str], count: int, wrapped: bool
-) -> Iterator[Edit]:
-    first = entry.forms[min(entry.forms)]
+def _mark_for_review(content: Content, entry: Entry) -> Iterator[Edit]:
     if not entry.is_fuzzy:
         if entry.flags >= 0:
             yield Edit(entry.flags, entry.flags, " fuzzy,")
         else:
             at = entry.previous if entry.previous >= 0 else entry.start
             yield Edit(at, at, f"#, fuzzy{content.newline}")
+
+
+def _edits(
+    content: Content, entry: Entry, given: dict[int, str], count: int, wrapped: bool
+) -> Iterator[Edit]:
+    first = entry.forms[min(entry.forms)]
     if "msgid_plural" not in entry.fields:
         text = _fitting(entry.source, given[0])
         yield Edit(first.quote, first.end, _quoted(text, "msgstr ", content, wrapped))

@@ -31,6 +31,8 @@ TO_REVIEW = {
     "1": {"state": "needs-review-translation"},
     "2": {"state": "translated", "subState": "regard:unreviewed"},
 }
+# How it says that a person has reviewed it.
+REVIEWED = {"1": {"state": "translated"}, "2": {"state": "reviewed"}}
 UNREVIEWED = re.compile("needs-.*|regard:unreviewed")
 
 
@@ -52,7 +54,9 @@ def read(name: str, data: bytes, wish: Wish) -> Document:
         edits: list[Edit] = []
         for unit, parts in places:
             if any(number in translations for _, number in parts):
-                edits += _edits(xml, unit, parts, translations, version)
+                is_reviewed = wish.reviewed.issuperset(number for _, number in parts)
+                state = (REVIEWED if is_reviewed else TO_REVIEW)[version]
+                edits += _edits(xml, unit, parts, translations, version, state)
         if edits and version == "2" and not root.attribute("trgLang") and wish.target:
             end = root.inside - 1
             edits.append(Edit(end, end, f' trgLang="{wish.target}"'))
@@ -222,6 +226,7 @@ def _edits(
     parts: list[tuple[Element, int]],
     translations: Translations,
     version: str,
+    state: dict[str, str],
 ) -> Iterator[Edit]:
     text = xml.content.text
     source, target = unit.child("source"), unit.child("target")
@@ -239,7 +244,6 @@ def _edits(
     inner = "".join(filled)
     tag = text[source.start : source.inside]
     prefix = tag[1 : tag.index("source")]
-    state = TO_REVIEW[version]
     if version == "2":
         opening = text[unit.start : unit.inside]
         yield Edit(unit.start, unit.inside, _with(opening, state))

@@ -1,5 +1,7 @@
 // Translate by hand, and show what a program would send and receive. Everything from a model or a
 // person is inserted as text, never as markup.
+import { offerLanguages } from "./languages.js";
+
 const at = (id) => document.getElementById(id);
 
 async function json(path, options) {
@@ -8,28 +10,9 @@ async function json(path, options) {
   return { response, value };
 }
 
-function choose(select, entries, chosen) {
-  select.replaceChildren(...entries.map(({ code, name }) => new Option(name, code)));
-  if (entries.some(({ code }) => code === chosen)) select.value = chosen;
-}
-
 const { value: languages } = await json("languages");
 const { value: settings } = await json("frontend/settings");
-const sources = languages.filter(({ code, targets }) => targets.some((target) => target !== code));
-
-function showTargets() {
-  const from = at("source").value;
-  const reachable = new Set(
-    sources.filter(({ code }) => from === "auto" || code === from)
-      .flatMap(({ code, targets }) => targets.filter((target) => target !== code)),
-  );
-  const before = at("target").value || settings.language.target.code;
-  choose(at("target"), languages.filter(({ code }) => reachable.has(code)), before);
-}
-
-choose(at("source"), [{ code: "auto", name: "Detect" }, ...sources], settings.language.source.code);
-at("source").addEventListener("change", showTargets);
-showTargets();
+offerLanguages(languages, settings.language);
 at("text").maxLength = settings.charLimit;
 at("keyLabel").hidden = !settings.keyRequired;
 fetch("studio/", { method: "HEAD" }).then((found) => { at("studio").hidden = !found.ok; }, () => {});
