@@ -8,7 +8,7 @@ from html import escape
 from typing import Literal
 
 from regard.text.documents.content import Content
-from regard.text.documents.document import Pieces, Segment
+from regard.text.documents.document import Pieces, Segment, as_text
 from regard.text.documents.html import Reader
 from regard.text.documents.sentences import Cut, cut, uncut
 from regard.text.documents.tagged import from_json, tagged
@@ -85,8 +85,3 @@ def of_segment(text: str, language: str) -> FormattedText:
 def escaped(text: str, form: Format) -> str:
     written = escape(text, quote=False)
     return written.replace("\xa0", "&nbsp;") if form == "html" else written
-
-
-def as_text(pieces: Pieces) -> str:
-    """A text whose codes are all text."""
-    return "".join(each if isinstance(each, str) else each.raw for each in pieces)

@@ -1,12 +1,14 @@
 """Every format: no translation changes nothing, and a translation changes the text alone."""
 
 import io
+import json
 import zipfile
 
 import pytest
 
 from regard.text.documents.document import Code, Document, Piece, Pieces, Wish
 from regard.text.documents.formats import FORMATS, read_document
+from regard.text.documents.sentences import cut
 from tests.text.documents.samples import FILES
 
 WISH = Wish("en", "de")
@@ -227,6 +229,91 @@ def test_cues_are_joined_to_a_sentence_and_cut_where_the_code_stands() -> None:
     )
     lost = document.write({0: (cue, "Alles in einem Text, der sich teilen muss.")}).decode()
     assert "Alles in einem Text, der sich\r\n\r\n2" in lost
+
+
+DIALOGUE = """1
+00:00:01,000 --> 00:00:02,000
+- Where are you?
+- At home.
+
+2
+00:00:03,000 --> 00:00:04,000
+<i>- Stop - it's late.</i>
+<i>–Well-known, -5 degrees.</i>
+"""
+
+
+def test_speakers_of_one_cue_are_translated_each_on_their_own_behind_their_dashes() -> None:
+    document = read_document("a.srt", DIALOGUE.encode(), WISH)
+    assert document.write({}) == DIALOGUE.encode()
+    found = [cut(segment, "en").sentences for segment in document.segments]
+    assert found == [
+        [("Where are you?",), ("At home.",)],
+        [("Stop - it's late.",), ("Well-known, -5 degrees.",)],
+    ]
+    new = translated("a.srt", DIALOGUE.encode()).decode()
+    assert "- WHERE ARE YOU?\n- AT HOME.\n" in new
+    assert "<i>- STOP - IT'S LATE.</i>\n<i>–WELL-KNOWN, -5 DEGREES.</i>\n" in new
+
+
+def messages(text: str, target: str = "de") -> list[str]:
+    segments = read_document(
+        "a.json", json.dumps({"k": text}).encode(), Wish("en", target)
+    ).segments
+    return [
+        "".join(piece if isinstance(piece, str) else f"<{piece.shown}>" for piece in each.pieces)
+        for each in segments
+    ]
+
+
+def test_each_arm_of_an_icu_message_is_a_sentence() -> None:
+    text = "You have {n, plural, =0{no files} one{# file} other{# files}} in {folder}."
+    assert messages(text) == [
+        "You have no files in {folder}.",
+        "You have <1> file in {folder}.",
+        "You have <5> files in {folder}.",
+    ]
+    assert json.loads(translated("a.json", json.dumps({"k": text}).encode()))["k"] == (
+        "{n, plural, =0{YOU HAVE NO FILES IN {FOLDER}.} one{YOU HAVE # FILE IN {FOLDER}.} "
+        "other{YOU HAVE # FILES IN {FOLDER}.}}"
+    )
+    nested = "{who, select, her{She {n, plural, one{has # cat} other{has # cats}}} other{They go}}"
+    assert messages(nested) == ["She has <1> cat", "She has <5> cats", "They go"]
+    assert json.loads(translated("a.arb", json.dumps({"k": nested}).encode()))["k"] == (
+        "{who, select, her{{n, plural, one{SHE HAS # CAT} other{SHE HAS # CATS}}} other{THEY GO}}"
+    )
+
+
+def test_icu_messages_have_the_plural_forms_of_the_language() -> None:
+    text = "{n, plural, offset:1 one{# file} other{# files}}"
+    assert messages(text, "pl") == ["<1> file", "<3> files", "<7> files", "<5> files"]
+    new = translated("a.json", json.dumps({"k": text}).encode(), Wish("en", "pl"))
+    assert json.loads(new)["k"] == (
+        "{n, plural, offset:1 one{# FILE} few{# FILES} many{# FILES} other{# FILES}}"
+    )
+    ordinal = "{n, selectordinal, one{#st day} other{#th day}}"
+    assert messages(ordinal, "pl") == ["<1>st day", "<5>th day"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{n, plural, one{x}",
+        "{n, plural, one{a file}}",
+        "the '{n, plural, other{a}}' form",
+        "# of {n, plural, one{a} other{b}}",
+        "{a, plural, other{# in {b, plural, other{x}}}}",
+        "{n, plural, one{x} and other{y}}",
+    ],
+)
+def test_a_message_that_is_not_clear_is_one_text(text: str) -> None:
+    assert messages(text) == [text]
+
+
+def test_an_apostrophe_before_a_placeholder_does_not_quote_it() -> None:
+    data = json.dumps({"k": "{n, plural, other{of {name}}}"}).encode()
+    new = read_document("a.json", data, Wish("en", "fr")).write({0: ("l'{name}",)})
+    assert json.loads(new)["k"] == "{n, plural, one{l’{name}} other{of {name}}}"
 
 
 def test_yaml_keeps_styles_comments_and_aliases() -> None:

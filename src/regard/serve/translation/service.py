@@ -27,11 +27,12 @@ from regard.text.documents.document import (
     Document,
     Pieces,
     Translations,
+    as_text,
     words_of,
 )
 from regard.text.documents.sentences import cut, marked, unmarked
 from regard.text.documents.tags import NO_TAGS, Tags
-from regard.text.formatted import Format, FormattedText, as_text, formatted, of_segment
+from regard.text.formatted import Format, FormattedText, formatted, of_segment
 from regard.text.glossary import NO_TERMS, Glossary
 from regard.text.marks import Mark
 

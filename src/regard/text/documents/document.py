@@ -102,6 +102,11 @@ def words_of(pieces: Iterable[Piece]) -> str:
     return "".join(each for each in pieces if isinstance(each, str))
 
 
+def as_text(pieces: Iterable[Piece]) -> str:
+    """A text whose codes are all text."""
+    return "".join(each if isinstance(each, str) else each.raw for each in pieces)
+
+
 def check_language(name: str, found: str, wanted: str, side: Literal["from", "to"]) -> None:
     """Refuse a file that says it is for another language."""
     if found and wanted and base_code(found) != base_code(wanted):

@@ -16,6 +16,7 @@ from regard.text.documents.document import (
     has_words,
     words_of,
 )
+from regard.text.documents.icu import Choice, choice_of, leaves, written
 from regard.text.normalise import scalar_values
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+')
@@ -32,7 +33,10 @@ def read(name: str, data: bytes, wish: Wish) -> Document:
     except (ValueError, RecursionError) as error:
         line = f":{error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
         raise DataError(f"{name}{line}: not valid JSON ({error}); mend the file") from None
-    segments, places, locale = Segments(), [], None
+    segments = Segments()
+    locale: tuple[int, int] | None = None
+    places: dict[int, tuple[int, int]] = {}
+    choices: list[tuple[Choice, dict[str, int], tuple[int, int]]] = []
     is_arb = name.lower().endswith(".arb")
     for path, start, end in _strings(content):
         value = scalar_values(json.loads(content.text[start:end]))
@@ -40,19 +44,32 @@ def read(name: str, data: bytes, wish: Wish) -> Document:
             check_language(name, value, wish.source, "from")
             locale = (start, end)
         elif has_words(value) and not _describes(everything, path, is_arb):
-            key = "\5".join(map(str, path))
-            segments.add(
-                [value], content.line(start), key, syntaxes=["icu"] if is_arb else ["brace"]
-            )
-            places.append((start, end))
+            key, at = "\5".join(map(str, path)), content.line(start)
+            if choice := choice_of(value, wish.target):
+                arms = {
+                    name: segments.add(pieces, at, f"{key}\6{name}", syntaxes=["icu"])
+                    for name, pieces in leaves(choice)
+                }
+                choices.append((choice, arms, (start, end)))
+                continue
+            number = segments.add([value], at, key, syntaxes=["icu"] if is_arb else ["brace"])
+            places[number] = start, end
     # A file that has escapes alone is written with escapes.
     escapes = content.text.isascii() and _ESCAPED.search(content.text) is not None
 
     def write(translations: Translations) -> bytes:
-        edits = []
-        for number, pieces in translations.items():
-            text = json.dumps(words_of(pieces), ensure_ascii=escapes)
-            edits.append(Edit(*places[number], text))
+        new = {
+            place: words_of(translations[number])
+            for number, place in places.items()
+            if number in translations
+        }
+        for choice, arms, place in choices:
+            given = {name: translations[at] for name, at in arms.items() if at in translations}
+            if given:
+                new[place] = written(choice, given)
+        edits = [
+            Edit(*place, json.dumps(text, ensure_ascii=escapes)) for place, text in new.items()
+        ]
         if edits and locale and wish.target:
             edits.append(Edit(*locale, json.dumps(wish.target)))
         return content.spliced(edits)

@@ -5,6 +5,7 @@ next begins is a code in the sentence, and the translation is cut where the code
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from regard.errors import DataError
@@ -24,7 +25,11 @@ from regard.text.documents.document import (
 _TIME = r"(?:\d+:)?\d{1,2}:\d{2}[.,]\d{1,3}"
 _TIMING = re.compile(rf"[ \t]*{_TIME}[ \t]*-->[ \t]*{_TIME}[^\r\n]*")
 _BLANK = re.compile(r"(?:\r?\n)[ \t]*(?=\r?\n|\Z)|\Z")
-_TAG = re.compile(r"<(/?)([a-zA-Z]+|\d[\d:.]*)(?:[.\s][^<>]*)?>|\{\\[^{}]*\}|\{/?[yY]:[^{}]*\}")
+_TAG = re.compile(
+    r"<(?P<end>/?)(?P<name>[a-zA-Z]+|\d[\d:.]*)(?:[.\s][^<>]*)?>|\{\\[^{}]*\}|\{/?[yY]:[^{}]*\}"
+)
+# A tag, or what may be the dash before what a speaker says.
+_MARK = re.compile(rf"{_TAG.pattern}|(?P<dash>[-–—]+[ \t]*(?=[^\W\d]|[\"'“„«¿¡.…\[(]))")
 _ENDS = re.compile(r"[.!?…。！？][\"'”’»)\]]*$")
 # What begins a line that is somebody else's.
 _SPEAKER = re.compile(r"^\s*(?:[-–—♪#]|\[|\(|<v[ .])")
@@ -110,33 +115,46 @@ def _pieces(group: list[Cue], is_vtt: bool) -> Pieces:
         if cue is not group[0]:
             number += 1
             found += [" ", Code("alone", CUE, number), " "]
+        text = _joined(cue.text)
         at, open_tags = 0, []
-        for tag in _TAG.finditer(cue.text):
-            found.append(_plain(cue.text[at : tag.start()], is_vtt))
-            at = tag.end()
-            name = tag[2]
-            if name and not tag[1] and re.search(rf"</{name}>", cue.text[at:]):
+        for mark in _marks(text):
+            found.append(_plain(text[at : mark.start()], is_vtt))
+            at = mark.end()
+            name = mark["name"]
+            if name and not mark["end"] and re.search(rf"</{name}>", text[at:]):
                 number += 1
                 open_tags.append((name, number))
-                found.append(Code("open", tag[0], number))
-            elif name and tag[1] and open_tags and open_tags[-1][0] == name:
-                found.append(Code("close", tag[0], open_tags.pop()[1]))
+                found.append(Code("open", mark[0], number))
+            elif name and mark["end"] and open_tags and open_tags[-1][0] == name:
+                found.append(Code("close", mark[0], open_tags.pop()[1]))
             else:
                 number += 1
-                found.append(Code("alone", tag[0], number))
-        found.append(_plain(cue.text[at:], is_vtt))
+                found.append(Code("alone", mark[0], number))
+        found.append(_plain(text[at:], is_vtt))
     return tuple(each for each in found if each != "")
 
 
+def _joined(text: str) -> str:
+    """The lines of a cue as one; but a line that is somebody else's stays one."""
+    first, *lines = text.replace("\r\n", "\n").split("\n")
+    for line in lines:
+        others = _SPEAKER.match(line) or _SPEAKER.match(_TAG.sub("", line))
+        first += ("\n" if others else " ") + line
+    return first
+
+
+def _marks(text: str) -> Iterator[re.Match[str]]:
+    """The tags, and the dashes before which only tags stand in their line."""
+    for mark in _MARK.finditer(text):
+        line = text[: mark.start()].rpartition("\n")[2]
+        if not mark["dash"] or not _TAG.sub("", line).strip():
+            yield mark
+
+
 def _plain(text: str, is_vtt: bool) -> str:
-    """Lines as one; but a line that is somebody else's stays one."""
-    lines = text.replace("\r\n", "\n").split("\n")
-    joined = lines[0]
-    for line in lines[1:]:
-        joined += ("\n" if _SPEAKER.match(line) else " ") + line
     if is_vtt:
-        joined = joined.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
-    return joined
+        text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+    return text
 
 
 def _cut(pieces: Pieces, group: list[Cue], is_vtt: bool) -> list[str]:
