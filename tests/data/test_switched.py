@@ -8,7 +8,7 @@ import torch
 
 from regard.data.corpus import Pair
 from regard.data.ids import IdPairs, write_ids
-from regard.data.switched import NAME, SwitchedPairs
+from regard.data.switched import NAME, SwitchedPairs, WordLinks
 from regard.text.tokenizer import END, Tokenizer, Tokenizers
 
 ENGLISH = [
@@ -52,7 +52,7 @@ def pairs(tmp_path: Path, tokenizers: Tokenizers) -> IdPairs:
 def switched(
     pairs: IdPairs, tokenizers: Tokenizers, folder: Path, share: float, longest: int = 80
 ) -> SwitchedPairs:
-    return SwitchedPairs.of(pairs, tokenizers, folder, share, longest)
+    return SwitchedPairs(WordLinks.of(pairs, tokenizers, folder), share, longest)
 
 
 def test_words_are_replaced_by_their_translations_and_nothing_else_changes(

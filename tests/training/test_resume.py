@@ -43,6 +43,7 @@ VARIANTS: dict[str, tuple[str, ...]] = {
     # Translations stay wrong for long, so patience ends at step 15, where nothing else is saved.
     "early stop": ("train.metric=bleu", "train.patience=2", "train.steps=200"),
     "two vocabularies": ("tokenizer.joint=false", "model.tied_embeddings=output"),
+    "changed pairs": ("data.noise=0.5", "data.placeholders=0.5", "data.terms=0.3"),
 }
 
 

@@ -41,6 +41,9 @@ CHUNK_PAIRS = 4096
 CHUNK_CHARACTERS = 1_000_000
 CHECKED_ENTRIES = 1_000_000
 
+Ids = npt.NDArray[np.int64]
+Sides = tuple[list[Ids], list[Ids]]
+
 _FORMAT = 1
 _INDEX = np.dtype([("offset", "<i8"), ("source", "<i4"), ("target", "<i4")])
 
@@ -137,11 +140,14 @@ class IdPairs:
         begin, source_length, length = self._index[i].tolist()
         return self._ids.read(begin + source_length, length)
 
+    def sides(self, rows: npt.NDArray[np.int64]) -> Sides:
+        """The sources and the targets of some pairs."""
+        return [self.source(i) for i in rows], [self.target(i) for i in rows]
+
     def batch(self, rows: npt.NDArray[np.int64]) -> Batch:
-        sources, targets = [self.source(i) for i in rows], [self.target(i) for i in rows]
         from regard.data.batch import batch_pairs  # PyTorch, which reading and writing need not
 
-        return batch_pairs(sources, targets, self.start)
+        return batch_pairs(*self.sides(rows), self.start)
 
     @property
     def source_lengths(self) -> npt.NDArray[np.int32]:

@@ -19,11 +19,9 @@ import torch
 from regard.data.batch import Batch, batch_pairs
 from regard.data.batches import Indices
 from regard.data.dictionary import STEM, Links, Table, Text
-from regard.data.ids import IdPairs
+from regard.data.ids import IdPairs, Ids, Sides
 from regard.data.on_disk import open_arrays, write_arrays
 from regard.text.tokenizer import Tokenizer, Tokenizers
-
-Ids = npt.NDArray[np.int64]
 
 NAME = "switched"
 PARTS = {"counts": "<i4", "links": "<i4"}
@@ -145,22 +143,18 @@ def best_words(texts: Sequence[tuple[Text, Text]], table: Table) -> Iterator[lis
 
 
 @dataclass(frozen=True)
-class SwitchedPairs:
-    """Pairs of which a share has words replaced in the source. No source becomes longer than
-    `max_length`.
+class WordLinks:
+    """For each pair, the words that translate each other: (begin, end) of the pieces on the source
+    side, and on the target side.
     """
 
     pairs: IdPairs
-    share: float
-    max_length: int
     _starts: Ids
     _links: npt.NDArray[Any]  # [N, 4]
 
     @classmethod
-    def of(
-        cls, pairs: IdPairs, tokenizers: Tokenizers, folder: Path, share: float, max_length: int
-    ) -> Self:
-        """With the links in a folder, which are written first if they are not there."""
+    def of(cls, pairs: IdPairs, tokenizers: Tokenizers, folder: Path) -> Self:
+        """The links in a folder, which are written first if they are not there."""
         if not (folder / f"{NAME}.json").exists():
             write_links(pairs, tokenizers, folder)
         found = open_arrays(folder, NAME, PARTS)
@@ -168,20 +162,40 @@ class SwitchedPairs:
             write_links(pairs, tokenizers, folder)
             found = open_arrays(folder, NAME, PARTS)
         starts = np.concatenate(([0], np.cumsum(found.parts["counts"], dtype=np.int64)))
-        return cls(pairs, share, max_length, starts, found.parts["links"].reshape(-1, 4))
+        return cls(pairs, starts, found.parts["links"].reshape(-1, 4))
+
+    def row(self, row: int) -> npt.NDArray[Any]:
+        return self._links[self._starts[row] : self._starts[row + 1]]
+
+
+@dataclass(frozen=True)
+class SwitchedPairs:
+    """Pairs of which a share has words replaced in the source. No source becomes longer than
+    `max_length`.
+    """
+
+    links: WordLinks
+    share: float
+    max_length: int
+
+    @property
+    def start(self) -> int:
+        return self.links.pairs.start
+
+    def sides(self, rows: Indices) -> Sides:
+        sources, targets = self.links.pairs.sides(rows)
+        replaced = torch.rand(len(rows)) < self.share
+        for place in replaced.nonzero().flatten().tolist():
+            sources[place] = self.switched(rows[place])
+        return sources, targets
 
     def batch(self, rows: Indices) -> Batch:
-        replaced = torch.rand(len(rows)) < self.share
-        sources = [
-            self.switched(row) if replace else self.pairs.source(row)
-            for row, replace in zip(rows, replaced.tolist(), strict=True)
-        ]
-        return batch_pairs(sources, [self.pairs.target(row) for row in rows], self.pairs.start)
+        return batch_pairs(*self.sides(rows), self.start)
 
     def switched(self, row: int) -> Ids:
         """The source of a pair with some of its words replaced."""
-        source, target = self.pairs.source(row), self.pairs.target(row)
-        links = self._links[self._starts[row] : self._starts[row + 1]]
+        pairs, links = self.links.pairs, self.links.row(row)
+        source, target = pairs.source(row), pairs.target(row)
         count = int(torch.randint(1, MOST_REPLACED + 1, ()))
         chosen = torch.randperm(len(links))[:count].sort().values
         result = spliced(source, target, links[chosen.numpy()].tolist())

@@ -50,6 +50,20 @@ class PairSection(ImportableSection, WordsSection):
         le=1,
         description="Share of pairs with some source words translated, to learn to write terms.",
     )
+    placeholders: float = Field(
+        default=0.0,
+        ge=0,
+        le=1,
+        description="Share of the pairs in which symbols such as %s and {name} replace words on "
+        "both sides, to learn to copy them.",
+    )
+    noise: float = Field(
+        default=0.0,
+        ge=0,
+        le=1,
+        description="Share of the pairs that are read as people type: in small letters, In Title "
+        "Case, with typos, or without the last mark.",
+    )
     held_out_pairs: int = Field(
         default=2000, ge=1, description="Most pairs that are held out for validation."
     )

@@ -2,10 +2,14 @@
 
 from collections.abc import Generator
 from functools import partial
+from pathlib import Path
 
 from regard import objectives
 from regard.data.batches import Batches
-from regard.data.switched import SwitchedPairs
+from regard.data.ids import IdPairs
+from regard.data.noise import NoisyPairs, Rows
+from regard.data.placeholders import PairsWithPlaceholders
+from regard.data.switched import SwitchedPairs, WordLinks
 from regard.errors import RunError
 from regard.evaluate.pairs import HeldOutPairs
 from regard.run import Run
@@ -13,8 +17,8 @@ from regard.tasks.embeddings import from_vectors
 from regard.tasks.tokenizers import known_tokenizers
 from regard.tasks.translation import pairs
 from regard.tasks.translation.recipe import TranslationRecipe
+from regard.text.tokenizer import Tokenizers
 from regard.training.events import DataReady, Event, Note, Phase
-from regard.training.loop import Examples
 from regard.training.setup import TrainingSetup
 
 
@@ -48,11 +52,9 @@ def setup(run: Run, recipe: TranslationRecipe) -> Generator[Event, None, Trainin
         train_report=reports[1] if reports else None,
         valid_report=reports[0] if reports else None,
     )
-    examples: Examples = train
-    if recipe.data.terms:
+    if recipe.data.terms or recipe.data.placeholders:
         yield Phase("Finding the words that translate each other")
-        folder, longest = run.training / "data", pairs.bounds(recipe).max_length
-        examples = SwitchedPairs.of(train, prepared.tokenizers, folder, recipe.data.terms, longest)
+    examples = changed(train, prepared.tokenizers, run.training / "data", recipe)
     source, target = prepared.tokenizers
     texts = prepared.valid_pairs[: recipe.train.eval_sentences]
     return TrainingSetup(
@@ -64,3 +66,20 @@ def setup(run: Run, recipe: TranslationRecipe) -> Generator[Event, None, Trainin
         initialise=from_vectors(recipe.data, source),
         remark=f"vocabulary {max(len(source), len(target)):,}",
     )
+
+
+def changed(
+    train: IdPairs, tokenizers: Tokenizers, folder: Path, recipe: TranslationRecipe
+) -> Rows:
+    """The training pairs, of which some change at every reading as the settings ask for."""
+    data, longest = recipe.data, pairs.bounds(recipe).max_length
+    found: Rows = train
+    if data.terms or data.placeholders:
+        links = WordLinks.of(train, tokenizers, folder)
+        if data.terms:
+            found = SwitchedPairs(links, data.terms, longest)
+        if data.placeholders:
+            found = PairsWithPlaceholders(found, links, tokenizers, data.placeholders, longest)
+    if data.noise:
+        found = NoisyPairs(found, tokenizers, data.noise, longest)
+    return found
