@@ -54,15 +54,13 @@ class PairSection(ImportableSection, WordsSection):
         default=0.0,
         ge=0,
         le=1,
-        description="Share of the pairs in which symbols such as %s and {name} replace words on "
-        "both sides, to learn to copy them.",
+        description="Share of pairs with symbols such as %s on both sides, to learn to copy them.",
     )
     noise: float = Field(
         default=0.0,
         ge=0,
         le=1,
-        description="Share of the pairs that are read as people type: in small letters, In Title "
-        "Case, with typos, or without the last mark.",
+        description="Share of pairs read with typos, in other case, or without the last mark.",
     )
     held_out_pairs: int = Field(
         default=2000, ge=1, description="Most pairs that are held out for validation."
