@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from regard.cli.options import BeamSize, Device, Engine, GlossaryFile, Int8
+from regard.cli.aids import AidFlags, HelpFlags
+from regard.cli.options import BeamSize, Device, Engine, Int8
 from regard.errors import RegardError, RequestError, UsageError
 
 if TYPE_CHECKING:
     from regard.tasks.translation.documents import TranslatedFile
+    from regard.tasks.translation.memories import Aids
     from regard.text.documents.document import Wish
-    from regard.text.glossary import Glossary
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ def file(
     overwrite: bool = False,
     column: str = "",
     into: str = "",
-    glossary: GlossaryFile = None,
+    aids: HelpFlags = None,
     beam_size: BeamSize = None,
     device: Device = "auto",
     engine: Engine = "auto",
@@ -77,11 +78,10 @@ def file(
     check_outputs(out)
     if out_dir is not None:
         check_room_for(out_dir)
-    from regard.tasks.translation.glossaries import glossary_from
-    from regard.tasks.translation.translator import Translator, languages_of
+    from regard.tasks.translation.translator import Translator
     from regard.text.documents.document import Wish
 
-    terms = glossary_from(glossary, languages_of(opened))
+    helped = (aids or AidFlags()).read(opened)
     translator = Translator.load(opened.folder, device, engine, int8)
     source, target = translator.languages() or ("", "")
     wish = Wish(source, target, column, into, overwrite)
@@ -91,11 +91,11 @@ def file(
         from dataclasses import replace
 
         search = replace(search, beam_size=beam_size)
-    run_jobs(jobs, translator, search, wish, terms)
+    run_jobs(jobs, translator, search, wish, helped)
 
 
 def run_jobs(
-    jobs: list[Job], translator: object, search: object, wish: "Wish", glossary: "Glossary"
+    jobs: list[Job], translator: object, search: object, wish: "Wish", aids: "Aids"
 ) -> None:
     """Translate one document after the other. One that is refused does not stop the others."""
     from typing import Any, cast
@@ -108,7 +108,7 @@ def run_jobs(
         try:
             job.out.parent.mkdir(parents=True, exist_ok=True)
             done = translate_file(
-                cast(Any, translator), job.path, job.out, wish, cast(Any, search), glossary, SCREEN
+                cast(Any, translator), job.path, job.out, wish, cast(Any, search), aids, SCREEN
             )
             say(summary(done))
         except RegardError as error:
@@ -130,6 +130,8 @@ def summary(done: "TranslatedFile") -> str:
         return f"{count:,} text{'' if count == 1 else 's'}"
 
     facts = [f"{texts(done.translated)} translated"]
+    if done.taken:
+        facts.append(f"{done.taken:,} from the memory")
     if done.before:
         facts.append(f"{done.before:,} from before")
     if done.finished:

@@ -44,7 +44,8 @@ class FileFlags:
     input
         Read this file instead of standard input; .gz and .bz2 work, too.
     output
-        Write this file instead of standard output; it appears when it is complete.
+        Write this file instead of standard output; it appears when it is complete. `translate`
+        writes a .tmx with texts and translations.
     """
 
     input: Path | None = None

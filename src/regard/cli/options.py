@@ -84,11 +84,3 @@ Reference = Annotated[Path | None, Parameter(help="Their translations, line by l
 Sentences = Annotated[int, AT_LEAST_1, Parameter(help="Measure on this many validation sentences.")]
 Port = Annotated[int, Parameter(validator=Number(gte=0, lte=65535))]
 Settings = Annotated[tuple[str, ...], Parameter(name="--set")]
-GlossaryFile = Annotated[
-    Path | None,
-    Parameter(
-        name="--glossary",
-        help="Terms and their translations: a .tsv, .csv or .xlsx of two columns. A term that is "
-        "its own translation, or has none, stays as it is.",
-    ),
-]

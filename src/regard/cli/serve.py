@@ -94,6 +94,7 @@ def serve(
     api_keys: Path | None = None,
     suggestions: Path | None = None,
     glossaries: Path | None = None,
+    memory: Annotated[tuple[str, ...], Parameter(negative=())] = (),
     usage: Path | None = None,
     device: Device = "cpu",
     engine: Engine = "auto",
@@ -129,6 +130,10 @@ def serve(
         Keep suggested translations in this folder; without it, suggestions are refused.
     glossaries
         Keep the glossaries that DeepL's clients send in this folder; without it, they are refused.
+    memory
+        A translation memory (a .tmx, or another file of pairs), which answers requests with
+        "memory": true where a sentence is exactly the same; en:de=FILE if there are several pairs
+        of languages. Repeat it for more.
     usage
         Count what each key has used of its quota in this file.
     workers
@@ -160,6 +165,7 @@ def serve(
         api_keys=api_keys,
         suggestions=suggestions,
         glossaries=glossaries,
+        memory=memory,
         usage=usage,
         unix_socket=where.unix_socket,
         metrics_port=where.metrics_port,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from regard.cli.aids import AidFlags, HelpFlags, Used
 from regard.cli.heads import HeadFlags, switched
 from regard.cli.lines import FileFlags, Files, batches, is_typed
 from regard.cli.options import (
@@ -19,20 +20,19 @@ from regard.cli.options import (
     BeamSize,
     Device,
     Engine,
-    GlossaryFile,
     Int8,
     LengthPenalty,
 )
+from regard.cli.tmx import check_tmx, in_tmx, tmx_units
 from regard.errors import RequestError, UsageError
 
 if TYPE_CHECKING:
     from regard.decode.search import Search
     from regard.reporter import Advance
     from regard.run import Run
+    from regard.tasks.translation.memories import Aids
     from regard.tasks.translation.translation import Translation
     from regard.tasks.translation.translator import Translator
-    from regard.text.glossary import Glossary
-    from regard.text.terms import TermUse
 
 LINES_AT_ONCE = 1000
 # As regard.text.formatted has it, which is loaded later.
@@ -105,7 +105,7 @@ def translate(
     *,
     search: Annotated[SearchFlags | None, Parameter(name="*")] = None,
     format: Format = "text",
-    glossary: GlossaryFile = None,
+    aids: HelpFlags = None,
     prefix: str | None = None,
     align: bool = False,
     confidence: bool = False,
@@ -139,6 +139,7 @@ def translate(
         words of the source that were never seen in training, how tags and placeholders found their
         places (kept by the model, aligned by its attention, or guessed), and the confidence. Of
         terms: whether the model wrote them, they were put in place of other words, or are missing.
+        With --memory: its most similar text, and how many percent are the same.
     """
     # Nothing is forked here, which the tokenizer's own threads would be in the way of.
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
@@ -151,75 +152,89 @@ def translate(
             raise UsageError(
                 f"--format {format}: cannot go with --prefix or --align; leave these out"
             )
-        if glossary:
-            raise UsageError("--glossary: cannot go with --prefix or --align; leave these out")
+        if aids and aids.given():
+            raise UsageError(f"{aids.given()}: cannot go with --prefix or --align; leave these out")
     opened = open_run(run, "translate")
     flags = search or SearchFlags()
     flags.check(opened)
     files = files or FileFlags()
     files.check(texts)
-    from regard.cli.display import say
     from regard.cli.unseen import UnseenRemarks
-    from regard.tasks.translation.glossaries import glossary_from, remark
     from regard.tasks.translation.translator import Translator, languages_of
 
-    terms = glossary_from(glossary, languages_of(opened))
+    languages = languages_of(opened)
+    is_tmx = files.output is not None and files.output.suffix.lower() == ".tmx"
+    if is_tmx:
+        check_tmx(languages, align or confidence or as_json or flags.n_best not in (None, 1))
+    helped = (aids or AidFlags()).read(opened)
     translator = Translator.load(run, device, engine, int8)
     chosen = flags.over(translator.search)
     if confidence:
         translator.require_calibration()
     given = batches(texts, files, LINES_AT_ONCE, source_language(opened))
     remarks = UnseenRemarks(translator, typed=bool(texts) or is_typed(texts, files))
-    used: list[TermUse] = []
-    with files.answers(), switched(translator, heads), progress(texts, files) as advance:
+    used = Used(helped)
+    with (
+        files.answers(),
+        in_tmx(languages if is_tmx else None),
+        switched(translator, heads),
+        progress(texts, files) as advance,
+    ):
         for batch in given:
-            shown = Shown(prefix, align, confidence, as_json, format, terms)
-            used += answer(translator, batch, chosen, shown)
+            shown = Shown(
+                prefix, align, confidence, as_json, format, helped, languages if is_tmx else None
+            )
+            answer(translator, batch, chosen, shown, used)
             sys.stdout.flush()
             if not as_json:
                 remarks.add(batch)
             advance(len(batch))
     remarks.at_end()
-    if terms and not as_json:
-        say(f"{remark(used) or 'No terms in the texts'}.")
+    if not as_json:
+        used.report()
 
 
 @dataclass(frozen=True)
 class Shown:
-    """What an answer begins with, how it is shown, how texts are written, and their terms."""
+    """What an answer begins with, how it is shown, how texts are written, and what helps."""
 
     prefix: str | None
     align: bool
     confidence: bool
     as_json: bool
     form: Format
-    terms: "Glossary"
+    aids: "Aids"
+    in_tmx: tuple[str, str] | None = None  # with these languages
 
 
 def answer(
-    translator: "Translator", batch: list[str], search: "Search", shown: Shown
-) -> "list[TermUse]":
-    """Show the translations of a batch, and return what became of its terms."""
+    translator: "Translator", batch: list[str], search: "Search", shown: Shown, used: Used
+) -> None:
+    """Show the translations of a batch."""
     from regard.cli.display import results
 
     prefixes = [shown.prefix] * len(batch) if shown.prefix else []
     if not (shown.as_json or shown.align or shown.confidence or search.n_best > 1):
         if prefixes:
-            results("\n".join(translator.texts(batch, search, prefixes)))
-            return []
-        written = translator.in_format(batch, shown.form, search, shown.terms)
-        results("\n".join(each.text for each in written))
-        return [term for each in written for term in each.terms]
+            lines = translator.texts(batch, search, prefixes)
+        else:
+            written = translator.helped(batch, shown.form, search, shown.aids)
+            used.add(written)
+            lines = [each.text for each in written]
+        if shown.in_tmx:
+            lines = tmx_units(batch, lines, shown.in_tmx)
+        results("\n".join(lines))
+        return
     if prefixes or shown.align:
         found = translator.translations(batch, search, prefixes)
     else:
-        found = translator.translations_in_format(batch, shown.form, search, shown.terms)
+        found = translator.translations_helped(batch, shown.form, search, shown.aids)
+    used.add([best for best, *_ in found])
     for text, each in zip(batch, found, strict=True):
         if shown.as_json or shown.confidence or search.n_best > 1:
             show(text, each, translator, shown, ranked=search.n_best > 1)
         else:
             results(pharaoh(text, each[0], translator))
-    return [term for each in found for term in each[0].terms]
 
 
 def source_language(run: "Run") -> str:
@@ -277,7 +292,7 @@ def facts(text: str, translation: "Translation", translator: "Translator") -> di
     """What a program may want to know; words are aligned as (source, target)."""
     alignment = translation.alignment
     if alignment is None:
-        alignment = translator.align(text, translation.ids).pairs() if translation.text else []
+        alignment = translator.align(text, translation.ids).pairs() if translation.ids else []
     return {
         "text": translation.text,
         "score": translation.score,
@@ -288,5 +303,6 @@ def facts(text: str, translation: "Translation", translator: "Translator") -> di
         "unseen_words": translation.unseen_words,
         "marks": translation.marks,
         "terms": [asdict(each) for each in translation.terms],
+        "memory": asdict(translation.match) if translation.match else None,
         "confidence": translation.confidence.facts() if translation.confidence else None,
     }

@@ -19,6 +19,7 @@ class Settings:
     api_keys: Path | None = None
     suggestions: Path | None = None
     glossaries: Path | None = None
+    memory: tuple[str, ...] = ()
     unix_socket: Path | None = None
     metrics_port: int | None = None
     metrics_host: str = "127.0.0.1"
@@ -43,6 +44,6 @@ class Settings:
         values = json.loads(text)
         for name in ("api_keys", "suggestions", "glossaries", "unix_socket", "usage"):
             values[name] = Path(values[name]) if values[name] else None
-        for name in ("runs", "trusted_proxies", "allowed_hosts", "cors_origins"):
+        for name in ("runs", "memory", "trusted_proxies", "allowed_hosts", "cors_origins"):
             values[name] = tuple(values[name])
         return cls(**{**values, "limits": Limits(**values["limits"])})

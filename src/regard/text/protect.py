@@ -160,6 +160,8 @@ _ALSO: dict[Syntax, tuple[Syntax, ...]] = {
     "html": ("address", "weblate"),
     "xml": ("address",),
 }
+# A text without any of these has nothing that looks like a mark.
+SIGNS = re.compile(r"[%{}<$`@\[]|://|www\.|mailto:")
 LONGEST_CONSTRUCT = 5000
 _COMPLEX = re.compile(r"\{\s*[\w.-]+\s*,\s*(?:plural|select|selectordinal)\s*,")
 

@@ -3,11 +3,15 @@
 import json
 import os
 import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape, unescape
 from pathlib import Path
 
 from regard.errors import RequestError
 from regard.serve.http.refusal import Refusal
 from regard.small_files import UNEXPECTED, parse_json, read_small
+from regard.text.memory import Memory
 
 # The most bytes of a file that is read, whatever may be added.
 LARGEST = 1 << 30
@@ -69,3 +73,29 @@ class TranslationMemory:
             finally:
                 os.close(handle)
             self._pairs[source, target, text] = better
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is translated already: what was suggested, and the memories that the operator has given,
+    by source and target.
+    """
+
+    suggestions: TranslationMemory | None
+    memories: Mapping[tuple[str, str], Memory]
+
+    def find(self, source: str, target: str, text: str) -> str | None:
+        """The translation of exactly this text. What was suggested comes first."""
+        suggested = self.suggestions.find(source, target, text) if self.suggestions else None
+        if suggested is not None or (source, target) not in self.memories:
+            return suggested
+        match = self.memories[source, target].exact(text)
+        return match.target if match else None
+
+    def whole(self, text: str, source: str, target: str, has_markup: bool) -> str | None:
+        """The same for a whole text. What is known are texts, never markup."""
+        if has_markup and "<" in text:
+            return None
+        plain = unescape(text) if has_markup else text
+        known = self.find(source, target, plain.strip())
+        return escape(known, quote=False) if known and has_markup else known

@@ -11,7 +11,7 @@ from regard.serve.http.refusal import Refusal
 from regard.tasks.translation.translator import Translator
 from regard.text.languages import language_name
 
-_WITH_LANGUAGES = re.compile(r"([A-Za-z]{2,3}(?:[-_]\w+)?):([A-Za-z]{2,3}(?:[-_]\w+)?)=(.+)")
+WITH_LANGUAGES = re.compile(r"([A-Za-z]{2,3}(?:[-_]\w+)?):([A-Za-z]{2,3}(?:[-_]\w+)?)=(.+)")
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def load_pairs(
     """Load the translators of run folders. `en:de=FOLDER` names the languages of a run."""
     pairs = []
     for place in places:
-        named = _WITH_LANGUAGES.fullmatch(place)
+        named = WITH_LANGUAGES.fullmatch(place)
         folder = Path(named[3] if named else place)
         translator = Translator.load(folder, device, engine, int8)
         codes = (named[1], named[2]) if named else translator.languages()

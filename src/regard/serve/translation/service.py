@@ -2,9 +2,9 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from html import escape, unescape
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -19,7 +19,7 @@ from regard.serve.translation.batching import Batcher
 from regard.serve.translation.detection import DetectedLanguage, Detector
 from regard.serve.translation.explaining import confidence, explanation
 from regard.serve.translation.glossaries import Glossaries
-from regard.serve.translation.memory import TranslationMemory
+from regard.serve.translation.memory import Known, TranslationMemory
 from regard.serve.translation.pairs import LanguagePair, LanguagePairs
 from regard.tasks.translation.marked import MarkedTranslation, without_marks
 from regard.text.documents.document import (
@@ -35,6 +35,7 @@ from regard.text.documents.tags import NO_TAGS, Tags
 from regard.text.formatted import Format, FormattedText, formatted, of_segment
 from regard.text.glossary import NO_TERMS, Glossary
 from regard.text.marks import Mark
+from regard.text.memory import Memory
 
 # Longer texts are split in a thread, so that other requests are answered meanwhile.
 LONG_CHARACTERS = 2000
@@ -91,11 +92,16 @@ class Service:
     limits: Limits
     metrics: BatchMetrics
     memory: TranslationMemory | None = None
+    memories: Mapping[tuple[str, str], Memory] = field(default_factory=dict)
     glossaries: Glossaries | None = None
     models: Models = field(default_factory=Models)
     thread: OneThread = field(default_factory=OneThread)  # for PyTorch models
     # One document at a time is in memory.
     reading: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
+
+    @cached_property
+    def known(self) -> Known:
+        return Known(self.memory, self.memories)
 
     async def translate(self, request: TranslationRequest) -> list[Answer]:
         """An answer for each text, in order."""
@@ -201,7 +207,7 @@ class Service:
             route = self.pairs.route(source, request.target)
             known = None
             if request.use_memory:
-                known = self._known(text, source, request)
+                known = self.known.whole(text, source, request.target, request.form != "text")
             if known is not None or not route:
                 split = FormattedText([text if known is None else known], as_text)
             else:
@@ -219,15 +225,6 @@ class Service:
         except DataError as error:
             raise Refusal(400, f"Invalid request: {error}") from None
         return [PendingText(each, route, None) for each in found]
-
-    def _known(self, text: str, source: str, request: TranslationRequest) -> str | None:
-        """The suggestion for a whole text. Suggestions are texts, never markup."""
-        has_markup = request.form != "text"
-        if self.memory is None or (has_markup and "<" in text):
-            return None
-        plain = unescape(text) if has_markup else text
-        known = self.memory.find(source, request.target, plain.strip())
-        return escape(known, quote=False) if known and has_markup else known
 
     async def _search_best(
         self, texts: Sequence[PendingText], request: TranslationRequest
@@ -255,11 +252,11 @@ class Service:
     ) -> list[Pieces]:
         """The best translation of each sentence, with its tags and placeholders."""
         known: dict[int, str] = {}
-        if request.use_memory and self.memory:
+        if request.use_memory:
             for row, sentence in enumerate(sentences):
                 if has_formatting(sentence):
                     continue
-                better = self.memory.find(pair.source, pair.target, as_text(sentence))
+                better = self.known.find(pair.source, pair.target, as_text(sentence))
                 if better is not None:
                     known[row] = better
         rest = [sentence for row, sentence in enumerate(sentences) if row not in known]

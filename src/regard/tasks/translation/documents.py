@@ -17,11 +17,12 @@ from regard.files import read_metadata, write_file
 from regard.reporter import SILENT, Reporter
 from regard.run import Run
 from regard.tasks.translation.marked import MarkedTranslation
-from regard.text.documents.document import Code, Document, Pieces, Wish
+from regard.tasks.translation.memories import NO_AIDS, Aids
+from regard.text.documents.document import Code, Document, Pieces, Wish, as_text, words_of
 from regard.text.documents.formats import read_document
 from regard.text.documents.sentences import Cut, cut, marked, unmarked
-from regard.text.glossary import NO_TERMS, Glossary
 from regard.text.marks import MarkedText
+from regard.text.memory import Match, Memory
 from regard.text.terms import TermUse
 
 # Segments that are translated together, and kept together.
@@ -42,7 +43,7 @@ class TranslatesMarked(Protocol):
 class TranslatedFile:
     """What became of a document: how many of its texts were translated now, how many before this
     call (by a call that was stopped, or in an earlier output), how many were finished in it, and
-    what became of the terms in those that were translated now.
+    what became of the terms in those that were translated now. `taken` were in the memory.
     """
 
     path: Path
@@ -50,6 +51,7 @@ class TranslatedFile:
     before: int
     finished: int
     terms: Sequence[TermUse] = ()
+    taken: int = 0
 
 
 def translate_segments(
@@ -57,23 +59,25 @@ def translate_segments(
     cuts: Sequence[Cut],
     search: Search,
     target: str,
-    glossary: Glossary = NO_TERMS,
+    aids: Aids = NO_AIDS,
 ) -> tuple[list[Pieces], list[TermUse]]:
     """The translation of each segment, and what became of the terms. Equal sentences are translated
     once.
     """
-    places: dict[Pieces, int] = {}
+    found: dict[Pieces, Pieces | None] = {}
     for each in cuts:
         for sentence in each.sentences:
-            places.setdefault(sentence, len(places))
-    given = [marked(sentence) for sentence in places]
-    outputs = translator.marked([glossary.mark(text) for text, _ in given], search)
-    found = [
-        unmarked(output.text, codes) for output, (_, codes) in zip(outputs, given, strict=True)
-    ]
+            if sentence not in found:
+                match = recalled(aids.memory, sentence)
+                found[sentence] = (match.target,) if match else None
+    rest = [sentence for sentence, translation in found.items() if translation is None]
+    given = [marked(sentence) for sentence in rest]
+    outputs = translator.marked([aids.glossary.mark(text) for text, _ in given], search)
+    for sentence, output, (_, codes) in zip(rest, outputs, given, strict=True):
+        found[sentence] = unmarked(output.text, codes)
     filled = [
         each.filled(
-            {number: found[places[text]] for number, text in enumerate(each.sentences)}, target
+            {number: found[text] or () for number, text in enumerate(each.sentences)}, target
         )
         for each in cuts
     ]
@@ -86,7 +90,7 @@ def translate_file(
     out: Path,
     wish: Wish,
     search: Search | None = None,
-    glossary: Glossary = NO_TERMS,
+    aids: Aids = NO_AIDS,
     reporter: Reporter = SILENT,
 ) -> TranslatedFile:
     """Translate a document into another file, or into itself if it holds both languages."""
@@ -98,20 +102,21 @@ def translate_file(
         if wish.overwrite or not segment.finished
     ]
     translations = earlier(out, document, numbers, wish) if out != path else {}
-    kept = Kept(out, mark_of(translator, search or translator.search, wish, glossary))
+    kept = Kept(out, mark_of(translator, search or translator.search, wish, aids))
     known = kept.read()
     for number in numbers:
         if number not in translations and (found := known.get(_key(document, number))):
             translations[number] = found
     before = len(translations)
+    taken = take(document, numbers, aids, translations)
     rest = [number for number in numbers if number not in translations]
     terms: list[TermUse] = []
     with reporter.progress(path.name, len(numbers)) as advance:
-        advance(before)
+        advance(len(translations))
         for batch in batches(rest):
             cuts = [cut(document.segments[number], wish.source) for number in batch]
             found_now, used = translate_segments(
-                translator, cuts, search or translator.search, wish.target, glossary
+                translator, cuts, search or translator.search, wish.target, aids
             )
             terms += used
             for number, pieces in zip(batch, found_now, strict=True):
@@ -121,7 +126,38 @@ def translate_file(
     write_file(out, document.write(translations))
     kept.remove()
     finished = len(document.segments) - len(numbers)
-    return TranslatedFile(out, len(rest), before, finished, terms)
+    return TranslatedFile(out, len(rest), before, finished, terms, taken)
+
+
+def take(
+    document: Document, numbers: Sequence[int], aids: Aids, translations: dict[int, Pieces]
+) -> int:
+    """Take from the memory what it has, and note in the document what it has or has something like;
+    returns how many texts were taken.
+    """
+    if aids.memory is None:
+        return 0
+    taken = 0
+    for number in numbers:
+        pieces = document.segments[number].pieces
+        match = recalled(aids.memory, pieces)
+        if match is None:
+            # Files of one language have no place for what is similar.
+            words = words_of(pieces) if document.is_bilingual else ""
+            if similar := aids.memory.best(words, aids.min_match) if words else None:
+                document.matches[number] = replace(similar, percent=min(99, similar.percent))
+        elif number not in translations:
+            document.matches[number] = match
+            translations[number] = (match.target,)
+            taken += 1
+    return taken
+
+
+def recalled(memory: Memory | None, pieces: Pieces) -> Match | None:
+    """What the memory has for exactly this text, which has no formatting."""
+    if memory is None or any(isinstance(each, Code) and not each.is_text for each in pieces):
+        return None
+    return memory.exact(as_text(pieces))
 
 
 def check_output(path: Path, out: Path, document: Document, wish: Wish) -> None:
@@ -199,9 +235,7 @@ class Kept:
             self.path.unlink(missing_ok=True)
 
 
-def mark_of(
-    translator: TranslatesMarked, search: Search, wish: Wish, glossary: Glossary
-) -> dict[str, Any]:
+def mark_of(translator: TranslatesMarked, search: Search, wish: Wish, aids: Aids) -> dict[str, Any]:
     """What translations depend on beside the text."""
     weights = ""
     if translator.folder is not None:
@@ -211,7 +245,8 @@ def mark_of(
         "weights": weights,
         "search": repr(search),
         "target": wish.target,
-        "glossary": glossary.fingerprint,
+        "glossary": aids.glossary.fingerprint,
+        "memory": aids.memory.fingerprint if aids.memory else "",
     }
 
 

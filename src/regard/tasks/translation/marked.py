@@ -20,7 +20,7 @@ from regard.tasks.translation.translation import Translation
 from regard.text.glossary import terms_of, with_targets
 from regard.text.marks import Mark, MarkedText
 from regard.text.projection import MOST_MARKS, Source, project
-from regard.text.protect import protect
+from regard.text.protect import SIGNS, protect
 from regard.text.terms import TermUse, settled
 from regard.text.units import Unit, linked, over_units, units
 
@@ -29,9 +29,6 @@ from regard.text.units import Unit, linked, over_units, units
 Placing = Literal["kept", "aligned", "guessed"]
 # Longer marks are never shown to the model.
 LONGEST_SHOWN = 60
-
-# A text without any of these has nothing that looks like a mark.
-SIGNS = re.compile(r"[%{}<$`@\[]|://|www\.|mailto:")
 
 Attention = npt.NDArray[np.float32]
 

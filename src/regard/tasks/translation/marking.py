@@ -22,6 +22,7 @@ from regard.tasks.translation.marked import (
     translated,
     word_pairs,
 )
+from regard.tasks.translation.memories import Aids, with_memory
 from regard.tasks.translation.parts import Parts, parts_of
 from regard.tasks.translation.translation import Translation
 from regard.tasks.translation.translation import joined as joined_translations
@@ -30,6 +31,7 @@ from regard.text.documents.sentences import marked, unmarked
 from regard.text.formatted import Format, FormattedText, formatted
 from regard.text.glossary import NO_TERMS, Glossary, terms_of
 from regard.text.marks import Mark, MarkedText
+from regard.text.memory import Match
 from regard.text.terms import TermUse
 from regard.text.tokenizer import Tokenizers
 
@@ -86,10 +88,17 @@ class Split:
 
 @dataclass(frozen=True)
 class TranslatedText:
-    """The translation of a text, and what became of its terms."""
+    """The translation of a text, and what became of its terms, or the text of a memory that it was
+    taken from.
+    """
 
     text: str
     terms: Sequence[TermUse] = ()
+    match: Match | None = None
+
+    @classmethod
+    def taken(cls, match: Match) -> Self:
+        return cls(match.target, match=match)
 
 
 class KeepsMarks(ABC):
@@ -157,6 +166,36 @@ class KeepsMarks(ABC):
         found = iter(self.marked_translations(sentences, search, aligned=True))
         filled = iter([each.ranked([next(found) for _ in each.sentences], target) for each in rest])
         return [plain[row] if row in plain else next(filled) for row in range(len(texts))]
+
+    def helped(
+        self, texts: Sequence[str], form: Format, search: Search, aids: Aids
+    ) -> list[TranslatedText]:
+        """The best translation of each text, with terms, or as the memory has it."""
+        return with_memory(
+            aids.memory,
+            texts,
+            lambda rest: self.in_format(rest, form, search, aids.glossary),
+            TranslatedText.taken,
+        )
+
+    def translations_helped(
+        self, texts: Sequence[str], form: Format, search: Search, aids: Aids
+    ) -> list[list[Translation]]:
+        """The same with all that is known of the translations, and with the most similar text of
+        the memory.
+        """
+
+        def translate(rest: Sequence[str]) -> list[list[Translation]]:
+            found = self.translations_in_format(rest, form, search, aids.glossary)
+            if aids.memory is None:
+                return found
+            matches = [aids.memory.best(text, aids.min_match) for text in rest]
+            return [
+                [replace(each, match=match) for each in ranked]
+                for ranked, match in zip(found, matches, strict=True)
+            ]
+
+        return with_memory(aids.memory, texts, translate, lambda match: [Translation.taken(match)])
 
     def marked(
         self,

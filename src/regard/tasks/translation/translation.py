@@ -7,6 +7,7 @@ from typing import Self
 
 from regard.decode.hypothesis import Hypothesis
 from regard.tasks.translation.confidence import Confidence, least_sure
+from regard.text.memory import Match
 from regard.text.terms import TermUse
 from regard.text.tokenizer import Tokenizer
 
@@ -39,6 +40,9 @@ class Translation:
         The terms of a glossary that the text has, each with its source, its target and how it was
         found: `"written"` by the model, `"replaced"` where the model wrote other words, or
         `"missing"`.
+    match : Match or None
+        The text of a translation memory that is most like the source, with its translation and how
+        many percent of it are the same; a translation with 100 is taken from there.
     confidence : Confidence or None
         How likely it is to be good, and each of its words; None in a run that is not calibrated.
     """
@@ -53,7 +57,13 @@ class Translation:
     marks: str | None = None
     alignment: list[tuple[int, int]] | None = None
     terms: list[TermUse] = field(default_factory=list)
+    match: Match | None = None
     confidence: Confidence | None = None
+
+    @classmethod
+    def taken(cls, match: Match) -> Self:
+        """A translation from a memory, which no model has made."""
+        return cls(match.target, 0.0, [], [], finished=True, match=match)
 
     @classmethod
     def of(cls, hypothesis: Hypothesis, tokenizer: Tokenizer) -> Self:

@@ -18,12 +18,14 @@ from regard.errors import RequestError, RunError
 from regard.tasks.inputs import parameters, same_length, texts_of
 from regard.tasks.task import Evaluation, Test
 from regard.tasks.translation.confidence import calibration_of, searched
-from regard.tasks.translation.glossaries import GivenGlossary, glossary_from
+from regard.tasks.translation.glossaries import GivenGlossary
 from regard.tasks.translation.looking import LooksInside
 from regard.tasks.translation.marking import KeepsMarks
+from regard.tasks.translation.memories import GivenMemory, aids_from
 from regard.tasks.translation.parts import Parts, parts_of
 from regard.tasks.translation.translation import Translation, joined, of_source
 from regard.text.formatted import Format
+from regard.text.memory import USUAL
 from regard.text.tokenizer import Tokenizers
 
 if TYPE_CHECKING:
@@ -197,6 +199,7 @@ class Translator(LooksInside, KeepsMarks):
         beam_size: int | None = None,
         format: Format = "text",
         glossary: GivenGlossary = None,
+        memory: GivenMemory = None,
     ) -> str: ...
     @overload
     def translate(
@@ -205,6 +208,7 @@ class Translator(LooksInside, KeepsMarks):
         beam_size: int | None = None,
         format: Format = "text",
         glossary: GivenGlossary = None,
+        memory: GivenMemory = None,
     ) -> list[str]: ...
     def translate(
         self,
@@ -212,6 +216,7 @@ class Translator(LooksInside, KeepsMarks):
         beam_size: int | None = None,
         format: Format = "text",
         glossary: GivenGlossary = None,
+        memory: GivenMemory = None,
     ) -> str | list[str]:
         """Translate texts. Placeholders such as `%s` and `{name}`, addresses and tags are in the
         translations exactly as in the texts, and terms as in the glossary.
@@ -229,6 +234,9 @@ class Translator(LooksInside, KeepsMarks):
         glossary
             Terms and their translations, such as `{"dog": "Hund"}`, or a .tsv, .csv or .xlsx of
             them. A term that is its own translation stays as it is.
+        memory
+            A translation memory: a .tmx, or another file of pairs. Texts that it has are not
+            translated again.
 
         Returns
         -------
@@ -243,10 +251,9 @@ class Translator(LooksInside, KeepsMarks):
         search = self.search if beam_size is None else replace(self.search, beam_size=beam_size)
         if format not in get_args(Format):
             raise RequestError(f"format {format!r}: is unknown; use text, html or xml")
-        terms = glossary_from(glossary, self.languages())
-        given = texts_of(texts, "translate")
-        found = [each.text for each in self.in_format(given, format, search, terms)]
-        return found[0] if isinstance(texts, str) else found
+        aids = aids_from(glossary, memory, self.languages())
+        found = self.helped(texts_of(texts, "translate"), format, search, aids)
+        return found[0].text if isinstance(texts, str) else [each.text for each in found]
 
     def translate_file(
         self,
@@ -258,6 +265,8 @@ class Translator(LooksInside, KeepsMarks):
         into: str = "",
         beam_size: int | None = None,
         glossary: GivenGlossary = None,
+        memory: GivenMemory = None,
+        min_match: int = USUAL,
     ) -> "TranslatedFile":
         """Translate a document: PO, XLIFF, Word, subtitles, Markdown, spreadsheets and more. The
         output differs from it by the translations and nothing else.
@@ -279,6 +288,11 @@ class Translator(LooksInside, KeepsMarks):
             Hypotheses kept at each step; by default, as the run's recipe says.
         glossary
             Terms and their translations, or a file of them.
+        memory
+            A translation memory: a .tmx, or another file of pairs.
+        min_match
+            The least percentage of the same words of a text that the memory suggests; XLIFF and PO
+            hold such suggestions.
 
         Returns
         -------
@@ -300,8 +314,8 @@ class Translator(LooksInside, KeepsMarks):
         given = Path(path)
         written = default_output(given, source, target) if out is None else Path(out)
         search = self.search if beam_size is None else replace(self.search, beam_size=beam_size)
-        terms = glossary_from(glossary, self.languages())
-        return translate_file(self, given, written, wish, search, terms)
+        aids = aids_from(glossary, memory, self.languages(), min_match)
+        return translate_file(self, given, written, wish, search, aids)
 
     def evaluate(
         self,

@@ -9,6 +9,7 @@ from typing import Literal
 from regard.errors import DataError
 from regard.text.languages import base_code, language_name
 from regard.text.marks import Syntax
+from regard.text.memory import Match
 
 # White space of a file, which other spaces, such as a no-break space, are not.
 WHITE = " \t\r\n\f"
@@ -52,12 +53,14 @@ class Segment:
 @dataclass(frozen=True)
 class Document:
     """`write` makes the file with some of its segments translated: none of them gives the same
-    bytes. `is_bilingual` says that the file holds both languages.
+    bytes. `is_bilingual` says that the file holds both languages. `matches` are put there before it
+    is written: what a memory has for a segment, which some formats can say.
     """
 
     segments: Sequence[Segment]
     write: Callable[[Translations], bytes]
     is_bilingual: bool = False
+    matches: dict[int, Match] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

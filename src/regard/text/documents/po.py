@@ -1,8 +1,8 @@
 """gettext's PO and POT files.
 
-An entry without a translation gets one, with the mark `fuzzy`, for a person to review. Every plural
-form is a text of its own. Of a template, the header's blanks that depend on the language are
-filled, since gettext refuses plural forms without them.
+An entry without a translation gets one. It has the mark `fuzzy`, for a person to review, unless it
+is from a memory. Every plural form is a text of its own. Of a template, the header's blanks that
+depend on the language are filled, since gettext refuses plural forms without them.
 """
 
 import re
@@ -20,6 +20,7 @@ from regard.text.documents.document import (
 )
 from regard.text.documents.plurals import example_numbers, plural_header
 from regard.text.documents.po_entries import ESCAPES, Catalogue, Entry
+from regard.text.memory import Match
 
 _BACK = {"\\": "\\\\", '"': '\\"', **{letter: f"\\{name}" for name, letter in ESCAPES.items()}}
 WIDTH = 79
@@ -36,9 +37,12 @@ def read(name: str, data: bytes, wish: Wish) -> Document:
         if has_words(entry.source):
             places.append((entry, _segments_of(entry, content, numbers, segments)))
 
+    matches: dict[int, Match] = {}
+
     def write(translations: Translations) -> bytes:
         edits: list[Edit] = []
         wrapped = _is_wrapped(content.text)
+        finished = wish.reviewed | {row for row, match in matches.items() if match.percent == 100}
         for entry, forms in places:
             given = {
                 form: words_of(translations[number])
@@ -46,14 +50,14 @@ def read(name: str, data: bytes, wish: Wish) -> Document:
                 if number in translations
             }
             if given:
-                if not wish.reviewed.issuperset(forms.values()):
+                if not finished.issuperset(forms.values()):
                     edits += _mark_for_review(content, entry)
                 edits += _edits(content, entry, given, len(numbers), wrapped)
         if edits and header and 0 in header.forms:
             edits += _filled_header(content, header, wish.target)
         return content.spliced(edits)
 
-    return Document(segments.found, write, is_bilingual=True)
+    return Document(segments.found, write, is_bilingual=True, matches=matches)
 
 
 def _segments_of(

@@ -1,7 +1,7 @@
 """XLIFF 1.2 and 2.x: a target is added to each unit that has none, with a state for review."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from regard.errors import DataError
@@ -20,6 +20,7 @@ from regard.text.documents.document import (
 )
 from regard.text.documents.xml import Characters, Element, Xml, escaped, read_xml
 from regard.text.marks import Mark
+from regard.text.memory import Match
 from regard.text.protect import protect
 
 # Inline elements around text; what is inside the others is code of another program.
@@ -31,8 +32,12 @@ TO_REVIEW = {
     "1": {"state": "needs-review-translation"},
     "2": {"state": "translated", "subState": "regard:unreviewed"},
 }
-# How it says that a person has reviewed it.
+# How it says that a person has reviewed it, or that it is from a memory.
 REVIEWED = {"1": {"state": "translated"}, "2": {"state": "reviewed"}}
+TAKEN = {
+    "1": {"state": "translated", "state-qualifier": "exact-match"},
+    "2": {"state": "translated", "subState": "regard:exact-match"},
+}
 UNREVIEWED = re.compile("needs-.*|regard:unreviewed")
 
 
@@ -44,6 +49,7 @@ def read(name: str, data: bytes, wish: Wish) -> Document:
         check_language(name, source, wish.source, "from")
         check_language(name, target, wish.target, "to")
     segments = Segments()
+    matches: dict[int, Match] = {}
     places: list[tuple[Element, list[tuple[Element, int]]]] = []
     for number, (unit, key) in enumerate(_units(root)):
         if unit.child("source") is None:
@@ -54,15 +60,18 @@ def read(name: str, data: bytes, wish: Wish) -> Document:
         edits: list[Edit] = []
         for unit, parts in places:
             if any(number in translations for _, number in parts):
-                is_reviewed = wish.reviewed.issuperset(number for _, number in parts)
-                state = (REVIEWED if is_reviewed else TO_REVIEW)[version]
-                edits += _edits(xml, unit, parts, translations, version, state)
+                numbers = [number for _, number in parts]
+                found = [matches[number] for number in numbers if number in matches]
+                is_taken = sum(match.percent == 100 for match in found) == len(parts)
+                is_reviewed = wish.reviewed.issuperset(numbers)
+                state = REVIEWED if is_reviewed else TAKEN if is_taken else TO_REVIEW
+                edits += _edits(xml, unit, parts, translations, version, state[version], found)
         if edits and version == "2" and not root.attribute("trgLang") and wish.target:
             end = root.inside - 1
             edits.append(Edit(end, end, f' trgLang="{wish.target}"'))
         return xml.content.spliced(edits)
 
-    return Document(segments.found, write, is_bilingual=True)
+    return Document(segments.found, write, is_bilingual=True, matches=matches)
 
 
 def read_xliff(name: str, data: bytes) -> Xml:
@@ -227,6 +236,7 @@ def _edits(
     translations: Translations,
     version: str,
     state: dict[str, str],
+    found: Sequence[Match],
 ) -> Iterator[Edit]:
     text = xml.content.text
     source, target = unit.child("source"), unit.child("target")
@@ -244,6 +254,7 @@ def _edits(
     inner = "".join(filled)
     tag = text[source.start : source.inside]
     prefix = tag[1 : tag.index("source")]
+    similar = "" if version == "2" else "".join(suggested(each, prefix) for each in found)
     if version == "2":
         opening = text[unit.start : unit.inside]
         yield Edit(unit.start, unit.inside, _with(opening, state))
@@ -252,14 +263,25 @@ def _edits(
         space = before[len(before.rstrip()) :]
         opening = _with(f"<{prefix}target>", state if version == "1" else {})
         new = f"{space}{opening}{inner}</{prefix}target>"
-        yield Edit(whole.end, whole.end, new)
+        yield Edit(whole.end, whole.end, new + similar)
         return
     opening = text[target.start : target.inside]
     if target.inside == target.end:  # <target/>
         opening = opening[:-2].rstrip() + ">"
     if version == "1":
         opening = _with(opening, state)
-    yield Edit(target.start, target.end, f"{opening}{inner}</{prefix}target>")
+    yield Edit(target.start, target.end, f"{opening}{inner}</{prefix}target>{similar}")
+
+
+def suggested(match: Match, prefix: str) -> str:
+    """A similar text of a memory, beside the unit; what is the same is the target itself."""
+    if match.percent == 100:
+        return ""
+    return (
+        f'<{prefix}alt-trans match-quality="{match.percent}%" origin="memory">'
+        f"<{prefix}source>{escaped(match.source)}</{prefix}source>"
+        f"<{prefix}target>{escaped(match.target)}</{prefix}target></{prefix}alt-trans>"
+    )
 
 
 def _with(opening: str, attributes: dict[str, str]) -> str:
