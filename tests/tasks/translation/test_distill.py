@@ -243,3 +243,11 @@ def test_the_command(
     with pytest.raises(SystemExit) as stop:
         main([*words, "--preset", "fast", "--recipe", str(out / "recipe.toml")])
     assert stop.value.code == 2
+
+
+def test_a_student_learns_from_changed_sources_as_its_teacher(tiny: Tiny, tmp_path: Path) -> None:
+    (tmp_path / "teacher").mkdir()
+    teacher = Run(tmp_path / "teacher")
+    teacher.save_recipe(tiny("data.terms=0.2", "data.noise=0.1"))
+    recipe = student_recipe(teacher, tmp_path / "student", None, "standard", ())
+    assert (recipe.data.terms, recipe.data.noise) == (0.2, 0.1)

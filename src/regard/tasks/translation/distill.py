@@ -31,6 +31,8 @@ from regard.tasks.translation.sizes import fast_layers
 from regard.tasks.translation.translator import Translator
 from regard.training.events import Event
 
+# The settings of the teacher's data that are the student's, too.
+TAKEN_OVER = ("max_length", "max_ratio", "terms", "placeholders", "noise")
 # After this many pairs per core, the translations are saved on the disk.
 CHUNK_PER_CORE = 512
 # A teacher with a smaller share of usable outputs has not learned to translate.
@@ -113,7 +115,7 @@ def student_recipe(
         "train": ["pairs/train.jsonl"],
         "valid": ["pairs/valid.jsonl"],
         **({"languages": list(codes)} if codes else {}),
-        **taught.data.model_dump(include={"max_length", "max_ratio"}),
+        **taught.data.model_dump(include={*TAKEN_OVER}),
     }
     recipe = parse(override(values, settings), "command line")
     if not isinstance(recipe, TranslationRecipe):

@@ -254,13 +254,14 @@ def _edits(
     inner = "".join(filled)
     tag = text[source.start : source.inside]
     prefix = tag[1 : tag.index("source")]
-    similar = "" if version == "2" else "".join(suggested(each, prefix) for each in found)
+    before = text[: source.start]
+    space = before[len(before.rstrip()) :]
+    others = [each for each in found if each.percent < 100 and version == "1"]
+    similar = "".join(space + suggested(each, prefix) for each in others)
     if version == "2":
         opening = text[unit.start : unit.inside]
         yield Edit(unit.start, unit.inside, _with(opening, state))
     if target is None:
-        before = text[: source.start]
-        space = before[len(before.rstrip()) :]
         opening = _with(f"<{prefix}target>", state if version == "1" else {})
         new = f"{space}{opening}{inner}</{prefix}target>"
         yield Edit(whole.end, whole.end, new + similar)
@@ -274,9 +275,7 @@ def _edits(
 
 
 def suggested(match: Match, prefix: str) -> str:
-    """A similar text of a memory, beside the unit; what is the same is the target itself."""
-    if match.percent == 100:
-        return ""
+    """A similar text of a memory, beside the target of a unit."""
     return (
         f'<{prefix}alt-trans match-quality="{match.percent}%" origin="memory">'
         f"<{prefix}source>{escaped(match.source)}</{prefix}source>"
