@@ -649,8 +649,12 @@ def test_every_changed_bit_of_run_json_is_found_or_changes_nothing(run: Run) -> 
                 assert run.info() == {"format": 1, **facts}
 
 
+APART = {"tokenizer": {"joint": False}, "model": {"tied_embeddings": "output"}}
+
+
 def test_one_vocabulary_each(run: Run, tokenizer: Tokenizer) -> None:
     other = Tokenizer.train(["abc def"], vocabulary_size=300)
+    run.save_recipe(parse({**APART, "data": {"builtin": "phrasebook"}}, "apart"))
     assert not run.has_tokenizers()
     write_file(run.folder / "source.tokenizer.json", tokenizer.to_json().encode())
     assert not run.has_tokenizers()  # the second was not written before the process died

@@ -272,7 +272,16 @@ class Run:
         check_size(self.folder, len(found.source), "pieces", sizes.get("inputs"))
         if not self.labels_path.exists():
             check_size(self.folder, len(found.target), "pieces", sizes.get("outputs"))
+        if not found.joint and self._has_one_embedding():
+            raise RunError(
+                f"{self.folder}: the two tokenizers have different pieces, but the model has one "
+                "embedding for both; one of the files is from another run"
+            )
         return found
+
+    def _has_one_embedding(self) -> bool:
+        """Whether source and target share their embeddings, so that an id is one piece."""
+        return getattr(self.recipe().model, "tied_embeddings", None) == "all"
 
     def save_tokenizers(self, tokenizers: Tokenizers) -> None:
         """Write one tokenizer.json, or one for each side."""

@@ -22,6 +22,7 @@ from regard.files import read_arrays, write_arrays
 from regard.layers.positions import Sinusoidal
 from regard.models.transformer import Transformer, TransformerConfig
 from regard.run import Run
+from regard.tasks.translation.translator import Translator
 
 pytest.importorskip("ctranslate2", reason="needs the extra `fast`")
 from regard.engines.conversion import convert
@@ -217,6 +218,23 @@ def test_two_vocabularies_where_one_was_promised(tmp_path: Path) -> None:
     Run(folder).save_tokenizers(two)
     with pytest.raises(RunError, match="the files are not from the same run"):
         convert(folder, tmp_path / "out")
+
+
+@pytest.mark.parametrize("opened", [convert, lambda folder, _: Translator.load(folder)])
+def test_two_vocabularies_of_one_size_where_one_was_promised(
+    opened: Callable[[Path, Path], object], tmp_path: Path
+) -> None:
+    folder = make_run(tmp_path / "run", {})
+    source = Run(folder).tokenizers().source
+    found = json.loads(source.to_json())
+    pieces = found["model"]["vocab"]
+    first, last = sorted(pieces, key=pieces.__getitem__)[-2:]
+    pieces[first], pieces[last] = pieces[last], pieces[first]
+    (folder / "tokenizer.json").unlink()
+    (folder / "source.tokenizer.json").write_text(source.to_json())
+    (folder / "target.tokenizer.json").write_text(json.dumps(found))
+    with pytest.raises(RunError, match="the two tokenizers have different pieces, but the model"):
+        opened(folder, tmp_path / "out")
 
 
 @pytest.mark.parametrize("aligner", [Aligner(0, 0), Aligner(1, 2, read=True), Aligner(1)], ids=str)

@@ -1,4 +1,5 @@
 import json
+import random
 import time
 import unicodedata
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from regard.errors import DataError, RecipeError, RunError
 from regard.text import learn
+from regard.text import tokenizer as module
 from regard.text.tokenizer import END, PAD, SPECIALS, START, UNKNOWN, Kind, Tokenizer
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -202,6 +204,30 @@ def test_long_input_costs_linear_time(kind: Kind, unit: str) -> None:
     # A quadratic cost would take minutes; the usual one takes a fifth of a second.
     assert time.process_time() - started < 20
     assert tokenizer.decode(ids) == tokenizer.normalise(text)
+
+
+@pytest.mark.parametrize("verbatim", [False, True])
+@each_kind
+def test_a_long_text_is_encoded_in_parts_to_the_same_ids(
+    kind: Kind, verbatim: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tokenizer = Tokenizer.train(TEXTS, kind=kind, vocabulary_size=400, verbatim=verbatim)
+    draw = random.Random(3)
+    words = " ".join(TEXTS).split()
+    text = " ".join("".join(draw.choices(words, k=draw.randint(1, 3))) for _ in range(300))
+    whole = tokenizer.encode_batch([text, "short"])
+    monkeypatch.setattr(module, "LONGEST_PART", 100)
+    assert len(list(module.parts(text))) > 30
+    assert "".join(module.parts(text)) == text
+    assert tokenizer.encode_batch([text, "short"]) == whole
+
+
+def test_a_long_word_is_cut_and_nothing_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LONGEST_PART", 10)
+    for text in ("x" * 95, "", "x" * 10, f"a {'x' * 30} b", " " * 25, f"{'x' * 25} "):
+        found = list(module.parts(text))
+        assert "".join(found) == text
+        assert max(map(len, found)) <= 10
 
 
 @each

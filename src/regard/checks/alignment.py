@@ -35,6 +35,8 @@ MOST_OF_A_LINE = 4.0
 LEAST_NATS, LEAST_LINES = 0.05, 400
 
 TOKEN = re.compile(r"\d+|[^\W\d_]{3,}")
+# So many characters of a line are looked at. No sentence is longer.
+LOOKED_AT = 20_000
 
 
 @dataclass(frozen=True)
@@ -181,7 +183,10 @@ def shared(stretches: Sequence[Stretch], compare: Compare) -> Ratios:
 def rare_words(stretches: Sequence[Stretch]) -> Compare:
     """Whether a word or a number is on both sides that is rare on each: names, mostly."""
     words = [
-        [[set(TOKEN.findall(text)) for text in side] for side in (each.sources, each.targets)]
+        [
+            [set(TOKEN.findall(text[:LOOKED_AT])) for text in side]
+            for side in (each.sources, each.targets)
+        ]
         for each in stretches
     ]
     counts = [

@@ -19,7 +19,7 @@ from regard.data.batch import RowStates, TextBatch
 from regard.data.batches import Amounts, Indices
 from regard.data.on_disk import damaged, id_type, open_arrays, write_arrays
 from regard.errors import DataError
-from regard.text.tokenizer import Tokenizer
+from regard.text.tokenizer import Tokenizer, parts
 
 CHUNK_CHARACTERS = 1_000_000
 
@@ -36,7 +36,12 @@ def write_stream(
         nonlocal characters
         for chunk in _chunks(texts):
             encoded = iter(tokenizer.encode_batch([text for text in chunk if text is not None]))
-            characters += sum(len(tokenizer.normalise(text)) for text in chunk if text is not None)
+            characters += sum(
+                len(tokenizer.normalise(part))
+                for text in chunk
+                if text is not None
+                for part in parts(text)
+            )
             ids = [i for text in chunk for i in ([end] if text is None else next(encoded))]
             yield {"ids": np.array(ids, np.int64)}
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from regard.data.corpus import Pair
+from regard.data.pair_filter import PairFilter
 from regard.errors import DataError, RequestError, RunError
 from regard.inspect.alignments import Aligners, Example, WordPair, score_heads, silver_links
 from regard.machine.devices import choose_device
@@ -43,7 +44,7 @@ def find_aligners(
     room = WORD_PAIRS
     # A run works without the files it was trained on, and so does this.
     with suppress(DataError):
-        for pair in word_pairs(islice(corpus(recipe.data), PAIRS), tokenizers):
+        for pair in word_pairs(islice(short_enough(recipe), PAIRS), tokenizers):
             room -= len(pair.source) * len(pair.target)
             if room < 0:
                 break
@@ -85,6 +86,12 @@ def after_training(run: Run, recipe: TranslationRecipe, model: Any, held_out: An
         return []
     run.save_finding("alignment", asdict(found))
     return [f"{LINE}{found.summary()}."]
+
+
+def short_enough(recipe: TranslationRecipe) -> Iterable[Pair]:
+    """The training pairs without those that are too long to be learned."""
+    pair_filter = PairFilter(recipe.data.max_length, recipe.data.max_ratio)
+    return (pair for pair in corpus(recipe.data) if not pair_filter.too_long_to_encode(pair))
 
 
 def word_pairs(pairs: Iterable[Pair], tokenizers: Tokenizers) -> Iterable[WordPair]:
