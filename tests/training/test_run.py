@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import shutil
 from collections.abc import Callable, Iterable
 from contextlib import closing
@@ -132,6 +133,19 @@ def test_too_little_space_is_refused(
         train(tiny(), tmp_path)
     assert str(tmp_path) in str(raised.value)
     assert not Run(tmp_path).checkpoints()
+
+
+@pytest.mark.parametrize("missing", [1, 1000, 10**6, 10**9])
+def test_the_space_that_is_missing_can_be_read(
+    missing: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    needed = 5 * 10**9
+    usage = SimpleNamespace(total=10**12, used=0, free=needed - missing)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage)
+    with pytest.raises(RunError) as raised:
+        Run(tmp_path).require_space(needed)
+    free, wanted = re.findall(r"([\d.]+) MB", str(raised.value))
+    assert float(free) < float(wanted)
 
 
 def test_the_log_is_made_of_json_lines(finished: Path, log_of: LogOf) -> None:
