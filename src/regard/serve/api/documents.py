@@ -16,8 +16,8 @@ from regard.serve.api.parameters import (
 )
 from regard.serve.http.refusal import Refusal
 from regard.serve.http.request_fields import RequestFields
-from regard.serve.translation.files import read_file, translated_name
-from regard.serve.translation.service import Service, unfinished
+from regard.serve.translation.files import read_file, translated_name, unfinished
+from regard.serve.translation.service import Service
 from regard.text.documents.document import Document, Pieces, Wish
 from regard.text.documents.tagged import numbered, to_json, untagged
 from regard.text.glossary import NO_TERMS, Glossary

@@ -15,7 +15,7 @@ from zipfile import BadZipFile, ZipFile
 
 from regard.errors import DataError
 from regard.serve.http.refusal import Refusal
-from regard.text.documents.document import Document, Wish
+from regard.text.documents.document import Document, Wish, words_of
 from regard.text.documents.formats import FORMATS, read_document
 
 KEPT_SECONDS = 1800.0
@@ -96,3 +96,12 @@ def harmless(name: str) -> str:
     path = PurePath(name.replace("\\", "/").rsplit("/", 1)[-1])
     stem = re.sub(r"[^\w.-]+", "_", path.stem, flags=re.ASCII).strip("._")[:80] or "text"
     return f"{stem}{path.suffix.lower()}"
+
+
+def unfinished(document: Document) -> dict[int, str]:
+    """The texts of a document that are to be translated, by the numbers of their segments."""
+    return {
+        row: words_of(segment.pieces)
+        for row, segment in enumerate(document.segments)
+        if not segment.finished
+    }

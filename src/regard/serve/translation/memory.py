@@ -11,6 +11,7 @@ from pathlib import Path
 from regard.errors import RequestError
 from regard.serve.http.refusal import Refusal
 from regard.small_files import UNEXPECTED, parse_json, read_small
+from regard.text.documents.document import Code, Pieces, as_text
 from regard.text.memory import Memory
 
 # The most bytes of a file that is read, whatever may be added.
@@ -91,6 +92,12 @@ class Known:
             return suggested
         match = self.memories[source, target].exact(text)
         return match.target if match else None
+
+    def sentence(self, source: str, target: str, pieces: Pieces) -> str | None:
+        """The same for a sentence. One with formatting is translated."""
+        if any(isinstance(piece, Code) and not piece.is_text for piece in pieces):
+            return None
+        return self.find(source, target, as_text(pieces))
 
     def whole(self, text: str, source: str, target: str, has_markup: bool) -> str | None:
         """The same for a whole text. What is known are texts, never markup."""

@@ -18,6 +18,7 @@ from regard.serve.one_thread import OneThread
 from regard.serve.translation.batching import Batcher
 from regard.serve.translation.detection import DetectedLanguage, Detector
 from regard.serve.translation.explaining import confidence, explanation
+from regard.serve.translation.files import unfinished
 from regard.serve.translation.glossaries import Glossaries
 from regard.serve.translation.memory import Known, TranslationMemory
 from regard.serve.translation.pairs import LanguagePair, LanguagePairs
@@ -28,7 +29,6 @@ from regard.text.documents.document import (
     Pieces,
     Translations,
     as_text,
-    words_of,
 )
 from regard.text.documents.sentences import cut, marked, unmarked
 from regard.text.documents.tags import NO_TAGS, Tags
@@ -254,9 +254,7 @@ class Service:
         known: dict[int, str] = {}
         if request.use_memory:
             for row, sentence in enumerate(sentences):
-                if has_formatting(sentence):
-                    continue
-                better = self.known.find(pair.source, pair.target, as_text(sentence))
+                better = self.known.sentence(pair.source, pair.target, sentence)
                 if better is not None:
                     known[row] = better
         rest = [sentence for row, sentence in enumerate(sentences) if row not in known]
@@ -304,19 +302,6 @@ class Service:
         best, *others = map(ranked, range(request.alternatives + 1))
         different = list(dict.fromkeys(text for text in others if text != best))
         return Answer(best, different, each.detected, pivot_of(each.route))
-
-
-def unfinished(document: Document) -> dict[int, str]:
-    """The texts of a document that are to be translated, by the numbers of their segments."""
-    return {
-        row: words_of(segment.pieces)
-        for row, segment in enumerate(document.segments)
-        if not segment.finished
-    }
-
-
-def has_formatting(sentence: Pieces) -> bool:
-    return any(isinstance(piece, Code) and not piece.is_text for piece in sentence)
 
 
 def best_answers(texts: Sequence[PendingText], filled: Sequence[str]) -> list[Answer]:
