@@ -503,6 +503,8 @@ OWN_READERS = {
     "serve/translation/memory.py": "appends to a file",
     "tasks/translation/documents.py": "documents that a person names, and what it has written",
     "text/documents/json.py": "documents that a person names",
+    "engines/web/__init__.py": "the page, which is part of the package",
+    "engines/web/tokenizer.py": "a tokenizer that has been read",
     "text/documents/tagged.py": "a segment that a page sends",
     "serve/api/documents.py": "translations that a page sends",
     "text/documents/zipped.py": "the same",

@@ -480,7 +480,7 @@ def test_commands_say_what_they_cannot_do(
             "--out",
             out,
             "--int8",
-        ): "--int8 is for argos and ctranslate2",
+        ): "--int8 is for argos, ctranslate2 and web",
         (
             "export",
             str(run),

@@ -16,15 +16,17 @@ def export(
     old_out: Annotated[Path | None, Parameter(show=False)] = None,
     /,
     *,
-    to: Annotated[Literal["argos", "ctranslate2", "huggingface", "word2vec"], EXPLAINED],
+    to: Annotated[Literal["argos", "ctranslate2", "huggingface", "web", "word2vec"], EXPLAINED],
     out: Annotated[
         Path | None,
-        Parameter(show_default="RUN-ctranslate2, RUN-huggingface, RUN.argosmodel, RUN.vectors.txt"),
+        Parameter(
+            show_default="RUN-ctranslate2, RUN-web and so on, RUN.argosmodel, RUN.vectors.txt"
+        ),
     ] = None,
     int8: bool = False,
     binary: bool = False,
 ) -> None:
-    """Write a run for another program: Argos, CTranslate2, Hugging Face, Word2Vec.
+    """Write a run for another program: Argos, CTranslate2, Hugging Face, a browser, Word2Vec.
 
     Parameters
     ----------
@@ -34,12 +36,13 @@ def export(
         ctranslate2: weights, vocabularies, the tokenizer and regard.json.
         huggingface: for transformers, as Marian, Pegasus, GPT-2, BERT, ViT or CLIP.
         argos: a package of a translator, which LibreTranslate and Argos Translate install.
+        web: a page of a translator, which works in a browser without a server or a network.
         word2vec: the vectors of the words of any run with text, as one file, which gensim reads.
     out
         The folder to write, which must be new or empty; with argos and word2vec the file, which
         must be new.
     int8
-        Only with argos and ctranslate2: store most weights in 8 bits, which changes some words.
+        Only with argos, ctranslate2, web: store most weights in 8 bits, which changes some words.
     binary
         Only with word2vec: write its binary form, which is smaller, to RUN.vectors.bin.
     """
@@ -47,8 +50,8 @@ def export(
     from regard.cli.display import say
     from regard.errors import RunError, UsageError
 
-    if int8 and to not in ("argos", "ctranslate2"):
-        raise UsageError(f"--int8 is for argos and ctranslate2, not for {to}; leave it out")
+    if int8 and to not in ("argos", "ctranslate2", "web"):
+        raise UsageError(f"--int8 is for argos, ctranslate2 and web, not for {to}; leave it out")
     if binary and to != "word2vec":
         raise UsageError(f"--binary is for word2vec, not for {to}; leave it out")
     if to == "word2vec":
@@ -69,6 +72,11 @@ def export(
             from regard.engines.huggingface import export_run
 
             export_run(run, path)
+        elif to == "web":
+            from regard.engines.web import export_page
+            from regard.tasks.translation.translator import languages_of
+
+            export_page(run, languages_of(opened), path, int8)
         else:
             from regard.engines.ctranslate2 import require_package
 
