@@ -1,5 +1,7 @@
 """Terms are found in a source, and are in its translation whatever a model writes."""
 
+import time
+
 import numpy as np
 import pytest
 
@@ -50,6 +52,14 @@ def test_terms_are_whole_words_and_the_longest_comes_first(
     text: str, terms: list[tuple[str, str]]
 ) -> None:
     assert found(text) == terms
+
+
+def test_many_terms_with_one_beginning_cost_a_long_text_little() -> None:
+    """The text is searched for the lengths of terms, not for each term."""
+    many = glossary_of((f"a {number}", "x") for number in range(50_000))
+    start = time.process_time()
+    assert [each.term.target for each in many.find("a " * 10_000 + "a 7")] == ["x"]
+    assert time.process_time() - start < 5
 
 
 def test_a_target_in_small_letters_is_in_capitals_where_its_source_is() -> None:

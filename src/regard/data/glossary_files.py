@@ -10,12 +10,12 @@ from regard.errors import DataError
 from regard.small_files import read_small
 from regard.text.documents.columns import choose
 from regard.text.documents.document import Wish
-from regard.text.glossary import Glossary, glossary_of
+from regard.text.glossary import Glossary, glossary_of, units_of
 from regard.text.languages import NAMES, base_code
 
 LARGEST = 16 << 20
 MOST_ENTRIES = 100_000
-LONGEST_TERM = 500
+LONGEST_TERM, MOST_WORDS = 500, 40
 
 Row = tuple[list[str], str]  # its cells and its place
 
@@ -76,10 +76,10 @@ def entries(rows: Iterable[Row], name: str, source: str, target: str) -> Iterato
         if number > MOST_ENTRIES:
             raise DataError(f"{name}: more than {MOST_ENTRIES:,} terms; split the glossary")
         term, translation = (cells[at] if at < len(cells) else "" for at in columns)
-        if max(len(term), len(translation)) > LONGEST_TERM:
+        if max(len(term), len(translation)) > LONGEST_TERM or len(units_of(term)) > MOST_WORDS:
             raise DataError(
-                f"{place}: a term of more than {LONGEST_TERM} characters; sentences belong into a "
-                "translation memory"
+                f"{place}: a term of more than {LONGEST_TERM} characters or {MOST_WORDS} words; "
+                "sentences belong into a translation memory"
             )
         yield term, translation
 

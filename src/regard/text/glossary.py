@@ -45,18 +45,18 @@ class Glossary:
         return hashlib.sha256(repr(sorted(self.entries.items())).encode()).hexdigest()
 
     @cached_property
-    def _by_first(self) -> dict[str, list[tuple[int, str]]]:
-        """The entries that begin with a unit: how many units each has, the longest first."""
-        found: dict[str, list[tuple[int, str]]] = defaultdict(list)
+    def _lengths(self) -> dict[str, list[int]]:
+        """How many units the entries have that begin with a unit, the most first."""
+        found: dict[str, set[int]] = defaultdict(set)
         for source in self.entries:
-            units = _UNIT.findall(source)
+            units = units_of(source.casefold())
             if units:
-                found[units[0].casefold()].append((len(units), source))
-        # Of equal lengths, one with capitals is more exact.
-        return {
-            first: sorted(each, key=lambda entry: (-entry[0], entry[1].islower(), entry[1]))
-            for first, each in found.items()
-        }
+                found[units[0]].add(len(units))
+        return {first: sorted(lengths, reverse=True) for first, lengths in found.items()}
+
+    @cached_property
+    def _in_small_letters(self) -> dict[str, str]:
+        return {source.casefold(): source for source in self.entries if source.islower()}
 
     def find(self, text: str) -> Iterator[Found]:
         """The terms of a text, in order; none overlaps another."""
@@ -64,16 +64,21 @@ class Glossary:
         at = 0
         while at < len(places):
             start, end = places[at]
-            for count, source in self._by_first.get(text[start:end].casefold(), ()):
+            step = 1
+            for count in self._lengths.get(text[start:end].casefold(), ()):
                 if at + count > len(places):
                     continue
                 last = places[at + count - 1][1]
-                if is_entry(source, given := text[start:last]):
+                if (source := self._entry(given := text[start:last])) is not None:
                     yield Found(start, last, Term(given, as_given(self.entries[source], given)))
-                    at += count
+                    step = count
                     break
-            else:
-                at += 1
+            at += step
+
+    def _entry(self, given: str) -> str | None:
+        """The entry that these words of a text are."""
+        given = " ".join(given.split())
+        return given if given in self.entries else self._in_small_letters.get(given.casefold())
 
     def mark(self, text: MarkedText) -> MarkedText:
         """The text with marks around its terms."""
@@ -99,10 +104,9 @@ class Glossary:
 NO_TERMS = Glossary()
 
 
-def is_entry(source: str, given: str) -> bool:
-    """Whether words of a text are those of an entry."""
-    given = " ".join(given.split())
-    return given == source or (source.islower() and given.casefold() == source.casefold())
+def units_of(term: str) -> list[str]:
+    """Its words and marks."""
+    return _UNIT.findall(term)
 
 
 def as_given(target: str, given: str) -> str:

@@ -69,6 +69,10 @@ class LanguagePairs:
         return []
 
 
+def pivot_of(route: Sequence[LanguagePair]) -> dict[str, str]:
+    return {"pivot": route[0].target} if len(route) > 1 else {}
+
+
 def load_pairs(
     places: Sequence[str],
     device: str,

@@ -21,7 +21,7 @@ from regard.serve.translation.explaining import confidence, explanation
 from regard.serve.translation.files import unfinished
 from regard.serve.translation.glossaries import Glossaries
 from regard.serve.translation.memory import Known, TranslationMemory
-from regard.serve.translation.pairs import LanguagePair, LanguagePairs
+from regard.serve.translation.pairs import LanguagePair, LanguagePairs, pivot_of
 from regard.tasks.translation.marked import MarkedTranslation, without_marks
 from regard.text.documents.document import (
     Code,
@@ -265,7 +265,9 @@ class Service:
         self, pair: LanguagePair, sentences: Sequence[Pieces], glossary: Glossary = NO_TERMS
     ) -> list[Pieces]:
         given = [marked(sentence) for sentence in sentences]
-        texts, translator = [glossary.mark(text) for text, _ in given], pair.translator
+        texts, translator = [text for text, _ in given], pair.translator
+        if glossary:
+            texts = await asyncio.to_thread(lambda: [*map(glossary.mark, texts)])
         if any(text.marks for text in texts):
             found = await self.batcher.marked(translator, texts, translator.search)
         else:
@@ -309,10 +311,6 @@ def best_answers(texts: Sequence[PendingText], filled: Sequence[str]) -> list[An
         Answer(text, detected=each.detected, extra=pivot_of(each.route))
         for text, each in zip(filled, texts, strict=True)
     ]
-
-
-def pivot_of(route: Sequence[LanguagePair]) -> dict[str, Any]:
-    return {"pivot": route[0].target} if len(route) > 1 else {}
 
 
 def widened(search: Search, n_best: int) -> Search:
