@@ -42,6 +42,11 @@ def test_quotes_and_delimiters_are_read_within_cells(tmp_path: Path) -> None:
     ("name", "content", "sentence"),
     [
         ("a.tsv", b"dog\tK\xf6ter\n", "a.tsv: not valid UTF-8 (byte 6); save the file as UTF-8"),
+        (
+            "a.tmx",
+            "dog\tHund\n",
+            "a.tmx: not a glossary by its name; give a .tsv, .csv, .txt, .xlsx",
+        ),
         ("a.csv", 'a,b\n"c,d\n', "a.csv:2: a quote that is not closed"),
         ("a.tsv", "en\tfr\na\tb\n", "its columns are en and fr, but the run translates en to de"),
         ("a.tsv", f"{'a' * 501}\tb\n", "a.tsv:1: a term of more than 500 characters"),

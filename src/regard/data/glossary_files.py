@@ -13,6 +13,7 @@ from regard.text.documents.document import Wish
 from regard.text.glossary import Glossary, glossary_of, units_of
 from regard.text.languages import NAMES, base_code
 
+KINDS = (".tsv", ".csv", ".txt", *SPREADSHEETS)
 LARGEST = 16 << 20
 MOST_ENTRIES = 100_000
 LONGEST_TERM, MOST_WORDS = 500, 40
@@ -24,6 +25,8 @@ def read_glossary(path: Path, source: str = "", target: str = "") -> Glossary:
     """The glossary in a .tsv, .csv, .txt or .xlsx, for a translation between two languages. The
     first line may name the languages of the columns. A term without a translation stays as it is.
     """
+    if path.suffix.lower() not in KINDS:
+        raise DataError(f"{path}: not a glossary by its name; give a {', '.join(KINDS)}")
     if kind_of(path) in SPREADSHEETS:
         rows: Iterable[Row] = ((cells, f"{path}:{line}") for cells, line in sheet_rows(path))
     else:
