@@ -18,7 +18,7 @@ NAMES = [
     *("Forecaster", "Forecast", "WordVectors"),
     *("Neighbours", "Neighbour", "Embedder", "Attender"),
     *("evaluate_run", "Evaluation", "ScoreLine", "corpus_scores"),
-    *("compare_runs", "calibrate", "head_importance", "prune"),
+    *("compare_runs", "calibrate", "learn", "head_importance", "prune"),
     *("Recipe", "read_recipe", "Task", "Tokenizer", "PairFilter"),
     *("RegardError", "RecipeError", "DataError", "RunError", "RequestError"),
 ]

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from regard.tasks.translation.confidence import Confidence
     from regard.tasks.translation.documents import TranslatedFile
     from regard.tasks.translation.heads import head_importance, prune
+    from regard.tasks.translation.learn import learn
     from regard.tasks.translation.looking import Alignment
     from regard.tasks.translation.translation import Translation
     from regard.tasks.translation.translator import Translator
@@ -89,6 +90,7 @@ __all__ = [  # noqa: RUF022
     "corpus_scores",
     "compare_runs",
     "calibrate",
+    "learn",
     "head_importance",
     "prune",
     "Recipe",
@@ -142,6 +144,7 @@ _HOMES = {
     "corpus_scores": "regard.evaluate.scores:corpus_scores",
     "compare_runs": "regard.compare.runs:compare",
     "Confidence": "regard.tasks.translation.confidence:Confidence",
+    "learn": "regard.tasks.translation.learn:learn",
     "calibrate": "regard.tasks.translation.calibrating:calibrate",
     "head_importance": "regard.tasks.translation.heads:head_importance",
     "prune": "regard.tasks.translation.heads:prune",

@@ -8,6 +8,8 @@
     model.safetensors      the best weights so far
     run.json               provenance and scores
     log.jsonl  README.md   what happened; a card for people
+    corrections.jsonl      what a translator was taught (`regard learn`), and in learning/ what
+    learning/              takes it back
     training/              checkpoints step-00001000.safetensors and the ids of the data
     alignment.json         measurements of these weights: heads that align (`regard inspect
     confidence.json        alignment`), how sure translations are (`regard inspect confidence`),
@@ -369,7 +371,7 @@ class Run:
         """Raise a RunError if a folder of the run is a link or holds one: it may lead to somebody
         else's files, and a run removes what it no longer needs. The run folder itself may be one.
         """
-        for name in ("training", "search", "pairs"):
+        for name in ("training", "search", "pairs", "learning"):
             if link := link_in(self.folder / name):
                 raise RunError(
                     f"{link}: it is a link, which is not followed; put the files themselves there"

@@ -39,6 +39,7 @@ COMMANDS = {
         "clean": "Sort pairs into those to learn from and those to leave out, with reasons.",
         "align": "Find the pairs of two documents, where lines do not translate each other.",
         "train": "Train a model from your data or from a recipe, or resume a run.",
+        "learn": "Teach a translator corrections, without letting it forget.",
         "distill": "Train a smaller or faster student on a run's translations.",
         "experiment": "Train several models under the same conditions and compare them.",
         "plan": "Estimate the memory, speed and time of a training.",

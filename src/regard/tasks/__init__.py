@@ -88,7 +88,7 @@ TASKS: dict[str, Entry] = {
                 "compare",
             ),
             commands=frozenset(
-                {"translate", "file", "compare", "heads", "prune"}
+                {"translate", "file", "learn", "compare", "heads", "prune"}
                 | {"inspect alignment", "inspect confidence", "inspect gradients"}
                 | {"export ctranslate2", "export huggingface"}
             ),

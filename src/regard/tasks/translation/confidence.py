@@ -8,7 +8,7 @@ that person used it, too.
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -20,7 +20,7 @@ from regard.errors import RunError
 from regard.evaluate.regression import chances, regression
 from regard.run import Run
 from regard.small_files import refusing
-from regard.text.tokenizer import Tokenizer
+from regard.text.tokenizer import Tokenizer, Tokenizers
 
 if TYPE_CHECKING:
     from regard.tasks.translation.translation import Translation
@@ -264,3 +264,26 @@ def calibration_of(folder: Path) -> Calibration | None:
     damaged = f"{run.folder / NAME}.json: damaged; `regard inspect confidence` writes it again"
     with refusing(RunError(damaged)):
         return Calibration.from_facts(found)
+
+
+class SaysHowSure:
+    """A translator whose run may be calibrated."""
+
+    folder: Path | None
+    tokenizers: Tokenizers
+    # What says how sure a translation is; None in a run that is not calibrated.
+    calibration: Calibration | None
+
+    def require_calibration(self) -> None:
+        """Raise a RunError if nothing says how sure a translation is."""
+        if self.calibration is None:
+            raise RunError(
+                f"{self.folder}: is not calibrated, so nothing says how sure its translations are; "
+                f"`regard inspect confidence {self.folder}` measures it"
+            )
+
+    def with_confidence(self, translation: "Translation", source_pieces: int) -> "Translation":
+        if self.calibration is None:
+            return translation
+        said = searched(translation, source_pieces, self.tokenizers.target)
+        return replace(translation, confidence=self.calibration.confidence(said))

@@ -12,6 +12,7 @@ from typing import Self
 from regard.decode.hypothesis import Hypothesis
 from regard.decode.search import Search
 from regard.engines import Engine, Stopped, never
+from regard.tasks.translation.corrections import Remembers, known_or
 from regard.tasks.translation.marked import (
     MarkedTranslation,
     Output,
@@ -101,7 +102,7 @@ class TranslatedText:
         return cls(match.target, match=match)
 
 
-class KeepsMarks(ABC):
+class KeepsMarks(Remembers, ABC):
     """Translates texts with marks."""
 
     engine: Engine
@@ -226,8 +227,11 @@ class KeepsMarks(ABC):
             ranked = self._outputs(plain, aligned, parts, [[ids] for ids in best])
             return [output for output, *_ in ranked]
 
-        normalise = self.tokenizers.target.normalise
-        return translated(texts, translate, normalise, self._reads_terms_of(texts))
+        def others(rest: Sequence[MarkedText]) -> list[MarkedTranslation]:
+            normalise = self.tokenizers.target.normalise
+            return translated(rest, translate, normalise, self._reads_terms_of(rest))
+
+        return known_or(texts, self.corrected_marks, others) if self.corrections else others(texts)
 
     def marked_translations(
         self,
@@ -269,8 +273,15 @@ class KeepsMarks(ABC):
                 for ranked in zip(outputs, scored, strict=True)
             ]
 
-        normalise = self.tokenizers.target.normalise
-        return ranked_translations(texts, translate, normalise, self._reads_terms_of(texts))
+        def others(rest: Sequence[MarkedText]) -> list[list[MarkedTranslation]]:
+            normalise = self.tokenizers.target.normalise
+            return ranked_translations(rest, translate, normalise, self._reads_terms_of(rest))
+
+        def known(text: MarkedText) -> list[MarkedTranslation] | None:
+            found = self.corrected_marks(text)
+            return None if found is None else [found]
+
+        return known_or(texts, known, others) if self.corrections else others(texts)
 
     def _reads_terms_of(self, texts: Sequence[MarkedText]) -> bool:
         return any(map(terms_of, texts)) and self.reads_terms

@@ -17,7 +17,8 @@ from regard.engines.ctranslate2 import CTranslate2, fingerprint, graphics_cards
 from regard.errors import RequestError, RunError
 from regard.tasks.inputs import parameters, same_length, texts_of
 from regard.tasks.task import Evaluation, Test
-from regard.tasks.translation.confidence import calibration_of, searched
+from regard.tasks.translation.confidence import SaysHowSure, calibration_of
+from regard.tasks.translation.corrections import corrections_of, known_or
 from regard.tasks.translation.glossaries import GivenGlossary
 from regard.tasks.translation.looking import LooksInside
 from regard.tasks.translation.marking import KeepsMarks
@@ -44,7 +45,7 @@ def languages_of(run: "Run") -> tuple[str, str] | None:
     return codes
 
 
-class Translator(LooksInside, KeepsMarks):
+class Translator(LooksInside, KeepsMarks, SaysHowSure):
     """Translates sentences of one language into another.
 
     `regard.load` or `Translator.load` gives one of a run folder.
@@ -79,6 +80,7 @@ class Translator(LooksInside, KeepsMarks):
         self.folder = folder
         # What says how sure a translation is; None in a run that is not calibrated.
         self.calibration = calibration_of(folder) if folder else None
+        self.corrections = corrections_of(folder) if folder else None
 
     def __repr__(self) -> str:
         codes = self.languages()
@@ -369,6 +371,15 @@ class Translator(LooksInside, KeepsMarks):
         stopped: Stopped = never,
     ) -> list[str]:
         """The best translation of each text, and nothing else about it: the quickest way."""
+        if self.corrections and not prefixes:
+            return known_or(
+                texts, self.corrected_text, lambda rest: self._texts(rest, search, (), stopped)
+            )
+        return self._texts(texts, search, prefixes, stopped)
+
+    def _texts(
+        self, texts: Sequence[str], search: Search, prefixes: Sequence[str], stopped: Stopped
+    ) -> list[str]:
         parts = parts_of(texts, prefixes, self.tokenizers, self.limit)
         outputs = self.engine.best(parts.sources, parts.prefixes, search, stopped)
         found: list[list[str]] = [[] for _ in texts]
@@ -387,26 +398,12 @@ class Translator(LooksInside, KeepsMarks):
         target = self.tokenizers.target
         for source, owner, ranked in zip(parts.sources, parts.owners, hypotheses, strict=True):
             results = of_source(unseen[owner], [Translation.of(each, target) for each in ranked])
-            found[owner].append([self._with_confidence(each, len(source)) for each in results])
+            found[owner].append([self.with_confidence(each, len(source)) for each in results])
         empty = Translation("", 0.0, [], [], finished=True)
         return [
             joined(results) if results else of_source(words, [empty])
             for words, results in zip(unseen, found, strict=True)
         ]
-
-    def require_calibration(self) -> None:
-        """Raise a RunError if nothing says how sure a translation is."""
-        if self.calibration is None:
-            raise RunError(
-                f"{self.folder}: is not calibrated, so nothing says how sure its translations are; "
-                f"`regard inspect confidence {self.folder}` measures it"
-            )
-
-    def _with_confidence(self, translation: Translation, source_pieces: int) -> Translation:
-        if self.calibration is None:
-            return translation
-        said = searched(translation, source_pieces, self.tokenizers.target)
-        return replace(translation, confidence=self.calibration.confidence(said))
 
     def translations(
         self,
@@ -439,8 +436,19 @@ class Translator(LooksInside, KeepsMarks):
             What was given is not a text, or there are not as many prefixes as texts.
         """
         given = texts_of(texts, "translations")
+        if self.corrections and not prefixes:
+            return known_or(
+                given,
+                self.corrected,
+                lambda rest: self._translations(rest, search or self.search, (), stopped),
+            )
+        return self._translations(given, search or self.search, prefixes, stopped)
+
+    def _translations(
+        self, given: Sequence[str], search: Search, prefixes: Sequence[str], stopped: Stopped
+    ) -> list[list[Translation]]:
         parts = parts_of(given, prefixes, self.tokenizers, self.limit)
-        found = self.engine.search(parts.sources, parts.prefixes, search or self.search, stopped)
+        found = self.engine.search(parts.sources, parts.prefixes, search, stopped)
         return self._scored(given, parts, found)
 
 
