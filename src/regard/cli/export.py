@@ -16,7 +16,9 @@ def export(
     old_out: Annotated[Path | None, Parameter(show=False)] = None,
     /,
     *,
-    to: Annotated[Literal["argos", "ctranslate2", "huggingface", "web", "word2vec"], EXPLAINED],
+    to: Annotated[
+        Literal["argos", "ctranslate2", "huggingface", "onnx", "web", "word2vec"], EXPLAINED
+    ],
     out: Annotated[
         Path | None,
         Parameter(
@@ -26,7 +28,7 @@ def export(
     int8: bool = False,
     binary: bool = False,
 ) -> None:
-    """Write a run for another program: Argos, CTranslate2, Hugging Face, a browser, Word2Vec.
+    """Write a run for another program: Argos, CTranslate2, Hugging Face, ONNX, a browser, Word2Vec.
 
     Parameters
     ----------
@@ -36,6 +38,7 @@ def export(
         ctranslate2: weights, vocabularies, the tokenizer and regard.json.
         huggingface: for transformers, as Marian, Pegasus, GPT-2, BERT, ViT or CLIP.
         argos: a package of a translator, which LibreTranslate and Argos Translate install.
+        onnx: graphs of a translator in Marian's shape, for transformers.js and ONNX Runtime.
         web: a page of a translator, which works in a browser without a server or a network.
         word2vec: the vectors of the words of any run with text, as one file, which gensim reads.
     out
@@ -72,6 +75,11 @@ def export(
             from regard.engines.huggingface import export_run
 
             export_run(run, path)
+        elif to == "onnx":
+            require_onnx()
+            from regard.engines.onnx import export_graphs
+
+            export_graphs(run, path)
         elif to == "web":
             from regard.engines.web import export_page
             from regard.tasks.translation.translator import languages_of
@@ -92,6 +100,18 @@ def export(
     size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
     before = opened.model_path.stat().st_size
     say(f"Wrote {path} for {to}: {size / 1e6:.1f} MB, from {before / 1e6:.1f} MB of weights.")
+
+
+def require_onnx() -> None:
+    from regard.errors import RequestError
+
+    try:
+        import onnx  # noqa: F401
+    except ImportError as error:
+        raise RequestError(
+            f"export onnx: the package cannot be loaded ({error}); install it with "
+            "`pip install onnx`"
+        ) from None
 
 
 def export_vectors(run: "Run", out: Path | None, binary: bool) -> None:
