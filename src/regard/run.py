@@ -23,7 +23,7 @@ import hashlib
 import os
 import shlex
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,7 +34,7 @@ from regard.errors import DataError, RegardError, RequestError, RunError, shown
 from regard.files import HEADER_BYTES, SCRATCH, is_locked, take_lock, write_file
 from regard.machine.cores import wait_briefly
 from regard.run_info import FORMAT, read_info
-from regard.sizes import check_size, most_bytes, read_sizes
+from regard.sizes import check_embeddings, check_size, most_bytes, read_sizes
 from regard.small_files import link_in, open_regular, required_json
 from regard.text.normalise import is_unicode
 from regard.text.tokenizer import Tokenizers
@@ -274,16 +274,9 @@ class Run:
         check_size(self.folder, len(found.source), "pieces", sizes.get("inputs"))
         if not self.labels_path.exists():
             check_size(self.folder, len(found.target), "pieces", sizes.get("outputs"))
-        if not found.joint and self._has_one_embedding():
-            raise RunError(
-                f"{self.folder}: the two tokenizers have different pieces, but the model has one "
-                "embedding for both; one of the files is from another run"
-            )
+        if not found.joint:
+            check_embeddings(self.folder, self.recipe().model)
         return found
-
-    def _has_one_embedding(self) -> bool:
-        """Whether source and target share their embeddings, so that an id is one piece."""
-        return getattr(self.recipe().model, "tied_embeddings", None) == "all"
 
     def save_tokenizers(self, tokenizers: Tokenizers) -> None:
         """Write one tokenizer.json, or one for each side."""
@@ -307,12 +300,11 @@ class Run:
                 return names
         raise RunError(f"{self.labels_path}: damaged (no labels in it)")
 
-    def save_labels(self, labels: Iterable[str]) -> None:
+    def save_labels(self, labels: Sequence[str]) -> None:
         """Write labels.json."""
-        labels = list(labels)
         if wrong := [label for label in labels if not is_unicode(label)]:
             raise DataError(f"label {wrong[0]!a}: it is not UTF-8; write whole characters")
-        files.write_json(self.labels_path, {"labels": labels})
+        files.write_json(self.labels_path, {"labels": list(labels)})
 
     def checkpoints(self) -> list[Path]:
         """Checkpoints from the oldest to the newest."""

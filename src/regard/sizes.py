@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from regard.errors import RunError
 from regard.files import read_metadata
@@ -44,3 +45,12 @@ def most_bytes(sizes: dict[str, int]) -> int:
     if not sizes:
         return LARGEST_JSON
     return min(LARGEST_JSON, TOKENIZER_BYTES + PIECE_BYTES * max(sizes.values()))
+
+
+def check_embeddings(folder: Path, model: Any) -> None:
+    """Raise a RunError if a model has one embedding for both sides: they have two vocabularies."""
+    if getattr(model, "tied_embeddings", None) == "all":
+        raise RunError(
+            f"{folder}: the two tokenizers have different pieces, but the model has one embedding "
+            "for both; one of the files is from another run"
+        )

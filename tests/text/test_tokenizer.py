@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.errors import DataError, RecipeError, RunError
-from regard.text import learn
-from regard.text import tokenizer as module
+from regard.text import learn, long_texts
 from regard.text.tokenizer import END, PAD, SPECIALS, START, UNKNOWN, Kind, Tokenizer
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -216,16 +215,16 @@ def test_a_long_text_is_encoded_in_parts_to_the_same_ids(
     words = " ".join(TEXTS).split()
     text = " ".join("".join(draw.choices(words, k=draw.randint(1, 3))) for _ in range(300))
     whole = tokenizer.encode_batch([text, "short"])
-    monkeypatch.setattr(module, "LONGEST_PART", 100)
-    assert len(list(module.parts(text))) > 30
-    assert "".join(module.parts(text)) == text
+    monkeypatch.setattr(long_texts, "LONGEST_PART", 100)
+    assert len(list(long_texts.parts(text))) > 30
+    assert "".join(long_texts.parts(text)) == text
     assert tokenizer.encode_batch([text, "short"]) == whole
 
 
 def test_a_long_word_is_cut_and_nothing_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "LONGEST_PART", 10)
+    monkeypatch.setattr(long_texts, "LONGEST_PART", 10)
     for text in ("x" * 95, "", "x" * 10, f"a {'x' * 30} b", " " * 25, f"{'x' * 25} "):
-        found = list(module.parts(text))
+        found = list(long_texts.parts(text))
         assert "".join(found) == text
         assert max(map(len, found)) <= 10
 

@@ -19,7 +19,8 @@ from regard.data.batch import RowStates, TextBatch
 from regard.data.batches import Amounts, Indices
 from regard.data.on_disk import damaged, id_type, open_arrays, write_arrays
 from regard.errors import DataError
-from regard.text.tokenizer import Tokenizer, parts
+from regard.text.long_texts import parts
+from regard.text.tokenizer import Tokenizer
 
 CHUNK_CHARACTERS = 1_000_000
 

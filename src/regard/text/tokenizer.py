@@ -14,7 +14,7 @@ import json
 import os
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self, get_args
 
@@ -22,6 +22,7 @@ import tokenizers
 
 from regard.errors import DataError, RecipeError, RunError
 from regard.small_files import read_small
+from regard.text.long_texts import is_long, parts
 from regard.text.normalise import WORD_START, scalar_values
 from regard.text.tokenizer_json import (
     END,
@@ -59,8 +60,6 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 Kind = Literal["bpe", "unigram", "word", "character"]
 SMALLEST_VOCABULARY = 300
-# The library needs a hundred times the size of a text, so that a longer one is encoded in parts.
-LONGEST_PART = 200_000
 
 
 class Tokenizer:
@@ -240,7 +239,7 @@ class Tokenizer:
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of each text, in order; quicker than one after the other."""
         mended = [scalar_values(text) for text in texts]
-        if any(len(text) > LONGEST_PART for text in mended):
+        if any(map(is_long, mended)):
             return [
                 [index for part in parts(text) for index in self._encode_batch([part])[0]]
                 for text in mended
@@ -344,17 +343,6 @@ class Tokenizer:
                     f" {len(self._pieces)}; use the tokenizer that the model was trained with"
                 )
         return known
-
-
-def parts(text: str) -> Iterator[str]:
-    """A long text in parts, each of which ends where a word does. A longer word is cut."""
-    start = 0
-    while len(text) - start > LONGEST_PART:
-        space = text.rfind(" ", start + 1, start + LONGEST_PART)
-        end = space if space > 0 else start + LONGEST_PART
-        yield text[start:end]
-        start = end
-    yield text[start:]
 
 
 class Tokenizers(NamedTuple):
