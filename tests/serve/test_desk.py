@@ -190,6 +190,27 @@ def test_other_translations_can_be_chosen(page: Translating, story: Path) -> Non
     assert not any(each.is_displayed() for each in page.all(".others"))
 
 
+def test_doubtful_translations_are_marked(page: Translating, story: Path) -> None:
+    page.run(
+        """const before = window.fetch;
+        window.fetch = async (path, options) => {
+          const answer = await before(path, options);
+          if (path !== "translate") return answer;
+          const asked = JSON.parse(options.body);
+          if (!asked.confidence) return answer;
+          const value = await answer.json();
+          value.regard = asked.q.map((_, i) => ({
+            confidence: { probability: 0.25, verdict: i ? "likely fine" : "check" },
+          }));
+          return new Response(JSON.stringify(value), answer);
+        };"""
+    )
+    page.open_file(story)
+    assert page.text(".segment .state") == "check"
+    assert page.one(".segment .state.doubtful").get_property("title") == "25 % sure"
+    assert page.text("#segments li:nth-child(2) .state") == "likely fine"
+
+
 def test_a_reload_keeps_what_was_written(page: Translating, story: Path) -> None:
     page.open_file(story)
     page.type_over("<1>Katzen</1>")

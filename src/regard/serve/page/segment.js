@@ -15,6 +15,7 @@ export class Segment {
     Object.assign(this, { number, pieces, place, onChange });
     this.sent = JSON.stringify({ pieces, syntaxes });
     this.machine = null;
+    this.confidence = null; // how sure the model is, if the run is calibrated
     this.isConfirmed = false;
     this.refusal = "";
     this.show(source, target);
@@ -78,9 +79,12 @@ export class Segment {
     const [state, label] = this.isConfirmed ? ["confirmed", "confirmed"]
       : this.refusal && !this.text ? ["refused", "not translated"]
       : this.isEdited ? ["edited", "edited"]
-      : this.machine === null ? ["waiting", "waiting"] : ["machine", "model"];
+      : this.machine === null ? ["waiting", "waiting"]
+      : ["machine", this.confidence?.verdict ?? "model"];
     this.row.dataset.state = state;
     this.state.textContent = label;
+    this.state.title = this.confidence ? `${Math.round(100 * this.confidence.probability)} % sure` : "";
+    this.state.classList.toggle("doubtful", label === "check");
     this.tick.ariaPressed = String(this.isConfirmed);
     const { missing, problem } = this.text ? check(this.text, this.pieces) : { missing: [], problem: "" };
     this.fault = problem;
@@ -97,9 +101,10 @@ export class Segment {
   }
 
   /** Take the model's translation, unless a person was faster. */
-  receive(text) {
+  receive(text, confidence = null) {
     if (!this.isEdited) this.box.value = text;
     this.machine = text;
+    this.confidence = confidence;
     this.refresh();
   }
 

@@ -31,14 +31,15 @@ export async function translateAll(document, { key, limit, current, isStopped, o
     const batch = nextBatch(document.segments, current(), size, limit / 2);
     if (!batch.length) return;
     try {
-      const { translatedText } = await ask("translate", {
+      const { translatedText, regard } = await ask("translate", {
         q: batch.map((each) => each.sent),
         source: document.source,
         target: document.target,
         format: "segment",
+        confidence: true,
       }, key());
       if (isStopped()) return;
-      batch.forEach((each, i) => each.receive(translatedText[i]));
+      batch.forEach((each, i) => each.receive(translatedText[i], regard?.[i]?.confidence));
       size = USUAL;
     } catch (error) {
       if (error.isBusy) {
