@@ -47,11 +47,12 @@ def learn(
     """
     from regard.cli.checks import open_run
     from regard.cli.display import results, say
-    from regard.tasks.translation import learn as teaching
 
     if undo == bool(corrections):
         raise UsageError("give either a file of corrections, or --undo")
     opened = open_run(run, "learn")
+    from regard.tasks.translation import learn as teaching
+
     if undo:
         teaching.undo(opened)
         say(f"{run} is as it was before.")

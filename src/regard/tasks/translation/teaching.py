@@ -22,10 +22,7 @@ from regard.made_with import MadeWith
 from regard.recipe import parse
 from regard.run import Run
 from regard.small_files import read_small
-from regard.tasks.translation.alignment import rank_aligners
-from regard.tasks.translation.calibrating import calibrate
 from regard.tasks.translation.corrections import LARGEST, Corrections, line_of
-from regard.tasks.translation.held_out import held_out_texts
 from regard.tasks.translation.pairs import Split, bounds, corpus, fitting, survey
 from regard.tasks.translation.recipe import TranslationRecipe
 from regard.tasks.translation.verdict import Verdict, outputs_of, scores_of
@@ -150,6 +147,8 @@ class Teaching:
         """Old sources with the run's own translations, so that it learns to stay as it is (Li and
         Hoiem 2016), and other pairs to judge by.
         """
+        from regard.tasks.translation.held_out import held_out_texts
+
         most = min(max(LEAST_OLD, OLD_PAIRS * corrections), MOST_OLD)
         if old:
             given = list(read_pairs(old, recipe.data.codes()))
@@ -239,6 +238,8 @@ class Teaching:
 
     def accept(self, recipe: TranslationRecipe, verdict: Verdict) -> None:
         """Give the run the weights that were judged, and measure them again as after training."""
+        from regard.tasks.translation.alignment import rank_aligners
+        from regard.tasks.translation.calibrating import calibrate
         from regard.weights import read_tensors, save_model, saved_sizes
 
         run = self.run
