@@ -54,6 +54,7 @@ def test_a_public_function_says_what_it_takes_gives_and_raises(name: str) -> Non
 WITHOUT_EXAMPLE = {
     *("Translation", "Alignment", "Classification", "TaggedSentence", "TaggedWord", "Filled"),
     *("ScoreLine", "Match", "Hit", "ImageCaption", "Neighbour", "Neighbours"),
+    *("TranslatedFile", "Confidence"),
 }
 
 

@@ -250,7 +250,8 @@ def test_one_file_may_be_named_alone_and_sentences_speak_python(runs: Path) -> N
     assert (
         regard.evaluate_run(runs / "runs/reviews", "test.tsv", bootstrap=0).score("accuracy") >= 0
     )
-    with pytest.raises(DataError, match=r"^give source and reference, a file of sentences and one"):
+    Path("test.fr").write_text("a b\n")
+    with pytest.raises(DataError, match=r"one file of plain text holds no pairs; give the file"):
         regard.evaluate_run(runs / "runs/demo", "test.fr")
 
 

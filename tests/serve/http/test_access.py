@@ -4,6 +4,7 @@ import pytest
 from starlette.routing import Route
 
 from regard.serve.answers import Answers
+from regard.serve.api.pages import PAGES, PARTS
 from regard.serve.app import Endpoints
 from regard.serve.http.access import Access
 from regard.serve.http.keys import Keys
@@ -16,8 +17,10 @@ KEY = "a-key-of-some-length"
 
 
 OPEN = {
-    *("/", "/docs", "/spec", "/health", "/ready", "/languages", "/listPairs", "/frontend/settings"),
-    *("/page/style.css", "/page/translate.js", "/page/docs.js", "/download_file/{name}"),
+    *PAGES,
+    *("/spec", "/health", "/ready", "/languages", "/listPairs", "/frontend/settings"),
+    *(f"/page/{name}" for name in PARTS),
+    "/download_file/{name}",
 }
 
 

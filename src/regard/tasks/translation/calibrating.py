@@ -87,7 +87,7 @@ def calibrate(run: Run | Path | str, device: str = "cpu", reporter: Reporter = S
     Examples
     --------
     >>> import regard
-    >>> regard.calibrate("runs/demo").pairs
+    >>> regard.calibrate("runs/demo").pairs  # doctest: +SKIP
     1000
     """
     opened = run if isinstance(run, Run) else Run.open(run)

@@ -64,6 +64,13 @@ class Confidence:
         return [word for word, chance in self.words if chance < DOUBTFUL]
 
     def facts(self) -> dict[str, Any]:
+        """All of it as JSON has it.
+
+        Returns
+        -------
+        dict of str to Any
+            `probability`, `verdict`, `doubtful` and `words`.
+        """
         return {
             "probability": round(self.probability, 4),
             "verdict": self.verdict,
@@ -282,7 +289,7 @@ class SaysHowSure:
                 f"`regard inspect confidence {self.folder}` measures it"
             )
 
-    def with_confidence(self, translation: "Translation", source_pieces: int) -> "Translation":
+    def _with_confidence(self, translation: "Translation", source_pieces: int) -> "Translation":
         if self.calibration is None:
             return translation
         said = searched(translation, source_pieces, self.tokenizers.target)

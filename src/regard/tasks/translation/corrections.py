@@ -99,11 +99,11 @@ class Remembers:
         """What the run was taught for exactly this text."""
         return self.corrections.exact(text) if self.corrections else None
 
-    def corrected_marks(self, text: MarkedText) -> MarkedTranslation | None:
+    def _corrected_marks(self, text: MarkedText) -> MarkedTranslation | None:
         match = None if text.marks else self.correction(text.written)
         return None if match is None else without_marks(text, match.target)
 
-    def corrected_text(self, text: str) -> str | None:
+    def _corrected_text(self, text: str) -> str | None:
         match = self.correction(text)
         return match.target if match else None
 

@@ -41,9 +41,22 @@ class TranslatesMarked(Protocol):
 
 @dataclass(frozen=True)
 class TranslatedFile:
-    """What became of a document: how many of its texts were translated now, how many before this
-    call (by a call that was stopped, or in an earlier output), how many were finished in it, and
-    what became of the terms in those that were translated now. `taken` were in the memory.
+    """What became of a document.
+
+    Attributes
+    ----------
+    path : Path
+        The translated document.
+    translated : int
+        How many of its texts were translated now.
+    before : int
+        How many were translated before this call, by one that was stopped or in an earlier output.
+    finished : int
+        How many were finished in the document.
+    terms : sequence of TermUse
+        What became of the terms of a glossary in the texts that were translated now.
+    taken : int
+        How many texts were in the memory.
     """
 
     path: Path

@@ -231,7 +231,7 @@ class KeepsMarks(Remembers, ABC):
             normalise = self.tokenizers.target.normalise
             return translated(rest, translate, normalise, self._reads_terms_of(rest))
 
-        return known_or(texts, self.corrected_marks, others) if self.corrections else others(texts)
+        return known_or(texts, self._corrected_marks, others) if self.corrections else others(texts)
 
     def marked_translations(
         self,
@@ -278,7 +278,7 @@ class KeepsMarks(Remembers, ABC):
             return ranked_translations(rest, translate, normalise, self._reads_terms_of(rest))
 
         def known(text: MarkedText) -> list[MarkedTranslation] | None:
-            found = self.corrected_marks(text)
+            found = self._corrected_marks(text)
             return None if found is None else [found]
 
         return known_or(texts, known, others) if self.corrections else others(texts)

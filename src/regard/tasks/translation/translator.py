@@ -373,7 +373,7 @@ class Translator(LooksInside, KeepsMarks, SaysHowSure):
         """The best translation of each text, and nothing else about it: the quickest way."""
         if self.corrections and not prefixes:
             return known_or(
-                texts, self.corrected_text, lambda rest: self._texts(rest, search, (), stopped)
+                texts, self._corrected_text, lambda rest: self._texts(rest, search, (), stopped)
             )
         return self._texts(texts, search, prefixes, stopped)
 
@@ -398,7 +398,7 @@ class Translator(LooksInside, KeepsMarks, SaysHowSure):
         target = self.tokenizers.target
         for source, owner, ranked in zip(parts.sources, parts.owners, hypotheses, strict=True):
             results = of_source(unseen[owner], [Translation.of(each, target) for each in ranked])
-            found[owner].append([self.with_confidence(each, len(source)) for each in results])
+            found[owner].append([self._with_confidence(each, len(source)) for each in results])
         empty = Translation("", 0.0, [], [], finished=True)
         return [
             joined(results) if results else of_source(words, [empty])
