@@ -19,6 +19,7 @@ from regard.data.dictionary import Dictionary
 
 Floats = npt.NDArray[np.float64]
 Shape = tuple[int, int]
+Rows = tuple[int, int]  # from the first to before the last
 
 # How often so many source sentences go with so many target sentences: as Gale & Church (1993) count
 # them in parliament's reports, but with more that one side leaves out.
@@ -133,30 +134,32 @@ def tail_costs(deviation: Floats) -> Floats:
 
 
 class Both:
-    """Costs by characters and words."""
+    """Costs by characters and words. Sentences that stand together are one: a word may come from
+    either of them.
+    """
 
     def __init__(self, lengths: Lengths, words: Words) -> None:
         self.lengths, self.words = lengths, words
-        self.ahead: dict[int, tuple[int, Floats]] = {}
-        self.back: dict[int, tuple[int, Floats]] = {}
+        self.ahead: dict[Rows, tuple[int, Floats]] = {}
+        self.back: dict[Rows, tuple[int, Floats]] = {}
 
-    def forward(self, row: int, begin: int, end: int) -> tuple[int, Floats]:
-        """The scores of target sentences, given a source sentence, from the first of them on."""
-        kept = self.ahead.get(row)
+    def forward(self, rows: Rows, begin: int, end: int) -> tuple[int, Floats]:
+        """The scores of target sentences, given source sentences, from the first of them on."""
+        kept = self.ahead.get(rows)
         if kept is None or kept[0] > begin or kept[0] + len(kept[1]) < end:
             begin, end = max(0, begin - 2), min(len(self.lengths.target), end + 2)
-            kept = self.ahead[row] = begin, self.words.forward.scores(row, begin, end)
-            self.ahead.pop(row - 4, None)
+            kept = self.ahead[rows] = begin, self.words.forward.scores(rows, begin, end)
+            self.ahead.pop((rows[0] - 4, rows[1] - 4), None)
         return kept
 
-    def backward(self, row: int, column: int) -> float:
-        """The score of a source sentence, given a target sentence."""
-        kept = self.back.get(column)
-        if kept is None or not kept[0] <= row < kept[0] + len(kept[1]):
-            end = min(len(self.lengths.source), row + 3 * NARROW)
-            begin = max(0, row - 2)
-            kept = self.back[column] = begin, self.words.backward.scores(column, begin, end)
-        return float(kept[1][row - kept[0]])
+    def backward(self, first: int, last: int, columns: Rows) -> float:
+        """The score of source sentences, given target sentences."""
+        kept = self.back.get(columns)
+        if kept is None or not kept[0] <= first <= last <= kept[0] + len(kept[1]):
+            end = min(len(self.lengths.source), last + 3 * NARROW)
+            begin = max(0, first - 2)
+            kept = self.back[columns] = begin, self.words.backward.scores(columns, begin, end)
+        return float(kept[1][first - kept[0] : last - kept[0]].sum())
 
     def costs(self, shape: Shape, row: int, columns: npt.NDArray[np.int64]) -> Floats:
         found = self.lengths.costs(shape, row, columns)
@@ -164,19 +167,12 @@ class Both:
         if not first or not second:
             return found
         begin, end = int(columns.min()) - second, int(columns.max())
-        forward, backward = np.zeros(len(columns)), np.zeros(len(columns))
-        for source in range(row - first, row):
-            start, ahead = self.forward(source, begin, end)
-            back = np.array([self.backward(source, column) for column in range(begin, end)])
-            for step in range(second):
-                forward += ahead[columns - 1 - step - start]
-                backward += back[columns - 1 - step - begin]
-        # Words of two sentences follow from either, so only the side that is one is exact.
-        if shape == (1, 2):
-            return found - WORTH * 2 * forward
-        if shape == (2, 1):
-            return found - WORTH * 2 * backward
-        return found - WORTH * (forward + backward) / max(1, second)
+        start, ahead = self.forward((row - first, row), begin, end)
+        forward = np.sum([ahead[columns - 1 - step - start] for step in range(second)], axis=0)
+        backward = [
+            self.backward(row - first, row, (end - second, end)) for end in columns.tolist()
+        ]
+        return found - WORTH * (forward + np.array(backward))
 
 
 Costs = Callable[[Shape, int, npt.NDArray[np.int64]], Floats]

@@ -18,7 +18,7 @@ FLOOR = 1e-4
 
 
 class Explained:
-    """Scores of sentences of the second side, given one of the first: the log-likelihood of their
+    """Scores of sentences of the second side, given some of the first: the log-likelihood of their
     words beside that of words at random.
     """
 
@@ -39,9 +39,11 @@ class Explained:
         self.edges = np.searchsorted(table.keys, heads)
         self.tails = table.keys % max(1, width)
 
-    def scores(self, row: int, begin: int, end: int) -> Floats:
-        """For each sentence from `begin` to `end` of the second side."""
-        words = self.first[row]
+    def scores(self, given: tuple[int, int], begin: int, end: int) -> Floats:
+        """For each sentence from `begin` to `end` of the second side, given those from the first
+        number to before the second.
+        """
+        words = [word for row in range(*given) for word in self.first[row]]
         likely = np.zeros(len(self.numbers))
         heads = [0, *(self.table.given[word] for word in words if word in self.table.given)]
         for head in heads:
