@@ -21,14 +21,14 @@ Floats = npt.NDArray[np.float64]
 Shape = tuple[int, int]
 Rows = tuple[int, int]  # from the first to before the last
 
-# How often so many source sentences go with so many target sentences: as Gale & Church (1993) count
-# them in parliament's reports, but with more that one side leaves out.
+# How much so many source sentences may be expected with so many target sentences: as Gale & Church
+# (1993) count them in parliament's reports, but with more that is merged or left out.
 SHAPES: dict[Shape, float] = {
     (1, 1): 0.89,
     (1, 0): 0.03,
     (0, 1): 0.03,
-    (2, 1): 0.03,
-    (1, 2): 0.03,
+    (2, 1): 0.06,
+    (1, 2): 0.06,
     (2, 2): 0.011,
 }
 SPREAD = 6.8  # the variance of a target's characters for each character of its source
@@ -172,7 +172,8 @@ class Both:
         backward = [
             self.backward(row - first, row, (end - second, end)) for end in columns.tolist()
         ]
-        return found - WORTH * (forward + np.array(backward))
+        result: Floats = found - WORTH * (forward + np.array(backward))
+        return result
 
 
 Costs = Callable[[Shape, int, npt.NDArray[np.int64]], Floats]
