@@ -265,8 +265,9 @@ def read_arrays(path: Path) -> tuple[dict[str, npt.NDArray[Any]], dict[str, str]
                 if kind not in TYPES:
                     raise ValueError(f"{name} is of the unknown type {kind}")
                 arrays[name] = file.get_tensor(name)
-    except OSError as error:
-        raise RunError(f"{path}: cannot be read ({error.strerror or error})") from None
+    except (OSError, MemoryError) as error:  # a file with a hole may be larger than all memory
+        reason = getattr(error, "strerror", None) or error
+        raise RunError(f"{path}: cannot be read ({reason})") from None
     except (SafetensorError, *UNEXPECTED) as error:
         raise RunError(f"{path}: damaged or not a safetensors file ({error})") from None
     if not isinstance(metadata, dict) or metadata.pop("sha256", "") != digest(arrays, metadata):

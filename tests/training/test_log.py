@@ -1,6 +1,7 @@
 """log.jsonl: a damaged line is named, and is not taken for a result."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -92,3 +93,10 @@ def test_the_next_start_of_a_finished_run_removes_what_a_killed_one_left(
     assert isinstance(event, Note)
     assert "is finished" in event.text
     assert not list(copy.glob(f"{SCRATCH}*"))
+
+
+def test_a_log_that_is_one_endless_line_is_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(b"")
+    os.truncate(path, 3 << 30)
+    assert damaged_lines(path) == [1]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from regard.errors import RequestError, RunError, shown
 from regard.run import Run
+from regard.sizes import check_size
 from regard.tasks.inputs import summary
 from regard.text.normalise import WORD_START
 from regard.text.tokenizer import Tokenizer
@@ -116,7 +117,10 @@ class WordVectors:
 
         run = Run.open(folder)
         words, ids = named_rows(run)
-        return cls(load_model(run).to(choose_device(device)), words, ids, run.folder)
+        model = load_model(run).to(choose_device(device))
+        if ids is None:  # each row is a word
+            check_size(run.folder, len(words), "words", len(embedding_table(model)))
+        return cls(model, words, ids, run.folder)
 
     @cached_property
     def vectors(self) -> NDArray[np.float32]:

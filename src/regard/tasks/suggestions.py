@@ -31,6 +31,12 @@ def window(section: Any, name: str, suggested: int, model: Mapping[str, Any]) ->
     return min(suggested, max(2, positions)) if isinstance(positions, int) else suggested
 
 
+def recipe_rate(task: Task) -> float:
+    """The rate of a recipe that says nothing of it."""
+    rate: float = task.recipe.model_fields["train"].default.learning_rate
+    return rate
+
+
 def suggest_from(task: Task, from_run: str, data: Section) -> Suggestion:
     """Sizes for a model that starts with the model and the tokenizer of a run."""
     run: Any = Run.open(from_run).recipe()
@@ -45,7 +51,9 @@ def suggest_from(task: Task, from_run: str, data: Section) -> Suggestion:
     steps = max(100, train["steps"] // tuning.shorter)
     every = max(25, steps // 10)
     train |= {"steps": steps, "warmup_steps": steps // 10, "eval_every": every, "save_every": every}
-    train["learning_rate"] = float(f"{tuning.rate / model.d_model:.1g}")
+    usual = train.get("learning_rate", recipe_rate(task))
+    slow = tuning.rate / model.d_model if hasattr(model, "d_model") else usual / 10
+    train["learning_rate"] = float(f"{slow:.1g}")
     positions = getattr(model, "max_positions", None)
     for name in {"max_length", "context"} & values["data"].keys():
         values["data"][name] = min(values["data"][name], positions or values["data"][name])

@@ -15,6 +15,7 @@ from regard.small_files import UNEXPECTED, open_regular, parse_json, read_small
 
 # The most bytes of a log that a training resumes.
 LARGEST = 1 << 30
+LONGEST_LINE = 1 << 20
 
 
 class Log:
@@ -83,11 +84,14 @@ def damaged_lines(path: Path) -> list[int]:
     """The numbers of damaged lines. A last line that a crash has cut off is none of them."""
     try:
         with open_regular(path) as file:
-            return [
-                number
-                for number, line in enumerate(file, start=1)
-                if line.endswith(b"\n") and line.strip() and entry_of(line) is None
-            ]
+            found = []
+            for number, line in enumerate(iter(lambda: file.readline(LONGEST_LINE), b""), start=1):
+                whole = line.endswith(b"\n") and line.strip()
+                if len(line) == LONGEST_LINE or (whole and entry_of(line) is None):
+                    found.append(number)
+                if len(line) == LONGEST_LINE:
+                    break  # what follows is no log
+            return found
     except FileNotFoundError:
         return []
     except OSError as error:
