@@ -18,6 +18,8 @@ from tests.hostile_folders import FOLDERS, commands, inputs, originals
 
 ROOT = Path(__file__).resolve().parent.parent
 SECONDS, MEGABYTES = 2, 500
+# What a training costs that a folder has let through.
+TRAINING_SECONDS = 20
 # Every so many folders are in the quick test; those around them differ little.
 STRIDE = 5
 STEERING = {"\x1b", "\x07", "\x9b", "\u202e"}
@@ -71,7 +73,9 @@ def complaints(outcome: dict[str, Any]) -> list[str]:
         found.append(f"{len(sentences)} sentences: {error[-300:]}")
     if outcome["must_refuse"] and not code:
         found.append(f"was accepted: {outcome['output'][:100]}")
-    if outcome["seconds"] > SECONDS or outcome["megabytes"] > MEGABYTES:
+    trained = not code and outcome.get("title", "").endswith(": train")
+    seconds = TRAINING_SECONDS if trained else SECONDS
+    if outcome["seconds"] > seconds or outcome["megabytes"] > MEGABYTES:
         found.append(f"cost {outcome['seconds']:.1f} s and {outcome['megabytes']:.0f} MB")
     if STEERING & set(error):
         found.append("a control character")
