@@ -153,7 +153,7 @@ def test_what_a_page_cannot_do_is_refused(tmp_path: Path) -> None:
         "test",
     )
     Run(recurrent).save_recipe(recipe)
-    with pytest.raises(RequestError, match='not with a model of kind "recurrent"'):
+    with pytest.raises(RequestError, match='not a model of kind "recurrent"'):
         export_page(recurrent, None, tmp_path / "page", int8=False)
     assert not (tmp_path / "page").exists()
 

@@ -126,7 +126,7 @@ def decoder(tensors: dict[str, Any], config: TransformerConfig) -> Any:
 def export_graphs(folder: Path, path: Path) -> None:
     """Write the run in `folder` as transformers.js and ONNX Runtime load a Marian."""
     run = Run.open(folder)
-    recipe: Any = run.recipe_for("translation")
+    recipe: Any = run.recipe()
     config = recipe.model
     refuse(folder, config)
     tokenizers = run.tokenizers()
@@ -161,7 +161,8 @@ def refuse(folder: Path, config: Any) -> None:
     """Refuse what Marian's inputs and outputs cannot carry."""
     if not isinstance(config, TransformerConfig):
         raise RequestError(
-            f'{folder}: Marian is a Transformer, this is a model of kind "{config.kind}"'
+            f"{folder}: Marian is a Transformer that translates, this is a model of kind "
+            f'"{config.kind}"'
         )
     if config.pruned:
         raise RequestError(f"{folder}: Marian has as many heads in each layer, here some are gone")

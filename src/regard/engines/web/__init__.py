@@ -30,10 +30,10 @@ MODEL = "model.js"
 def export_page(folder: Path, codes: tuple[str, str] | None, path: Path, int8: bool) -> None:
     """Write the run in `folder`, which translates these languages, as a page in `path`."""
     run = Run.open(folder)
-    recipe: Any = run.recipe_for("translation")
+    recipe: Any = run.recipe()
     if not isinstance(recipe.model, TransformerConfig):
         raise RequestError(
-            f"{folder}: a page translates with a Transformer, not with a model of kind "
+            f"{folder}: a page has a Transformer that translates, not a model of kind "
             f'"{recipe.model.kind}"'
         )
     model = {"languages": list(codes or ("", "")), **contents(run, recipe, int8)}
