@@ -1,5 +1,7 @@
 """The command `regard`: one small file a command. Heavy imports wait inside the commands."""
 
+import atexit
+import os
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -71,7 +73,7 @@ COMMANDS = {
     },
     "Serve and share": {
         "serve": "Answer requests over HTTP, as LibreTranslate, DeepL and OpenAI do.",
-        "export": "Write a run for another program: Argos, CTranslate2, Hugging Face, Word2Vec.",
+        "export": "Write a run for other programs, such as CTranslate2, Argos or a browser.",
         "import": "Make a run of a model that Hugging Face's transformers saved.",
         "prune": "Write a smaller run without the heads that matter least.",
     },
@@ -150,7 +152,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
             raise
         fail(1, WITHOUT_TORCH, debug)
     except KeyboardInterrupt:
-        fail(130, "interrupted", debug)
+        try:
+            fail(130, "interrupted", debug)
+        except SystemExit:
+            if arguments is None:
+                leave(130)
+            raise
     except BrokenPipeError:
         # Whoever read our output has gone; there is nobody to tell.
         forget_output()
@@ -201,3 +208,12 @@ def fail(code: int, sentence: str, debug: bool) -> None:
         raise
     print(f"regard: error: {visible(sentence)}", file=sys.stderr)
     sys.exit(code)
+
+
+def leave(code: int) -> None:
+    """End the program at once. Where a Ctrl-C has met native threads at work, Python sometimes
+    waits for them for ever when it clears up.
+    """
+    atexit._run_exitfuncs()
+    sys.stderr.flush()
+    os._exit(code)

@@ -28,7 +28,7 @@ def export(
     int8: bool = False,
     binary: bool = False,
 ) -> None:
-    """Write a run for another program: Argos, CTranslate2, Hugging Face, ONNX, a browser, Word2Vec.
+    """Write a run for other programs, such as CTranslate2, Argos or a browser.
 
     Parameters
     ----------
