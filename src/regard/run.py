@@ -35,7 +35,7 @@ from regard.files import HEADER_BYTES, SCRATCH, is_locked, take_lock, write_file
 from regard.machine.cores import wait_briefly
 from regard.run_info import FORMAT, read_info
 from regard.sizes import check_embeddings, check_size, most_bytes, read_sizes
-from regard.small_files import link_in, open_regular, required_json
+from regard.small_files import link_in, open_regular, read_small, required_json
 from regard.text.normalise import is_unicode
 from regard.text.tokenizer import Tokenizers
 
@@ -233,11 +233,11 @@ class Run:
         found = hashlib.sha256(layout.encode())
         try:
             with open_regular(self.model_path) as file:
-                size = int.from_bytes(file.read(8), "little")
+                if not (size := int.from_bytes(file.read(8), "little")):
+                    return ""  # no weights, but perhaps gigabytes of nothing
                 found.update(file.read(min(size, HEADER_BYTES)))
             for path in others:
-                with open_regular(path) as file:
-                    content = hashlib.file_digest(file, "sha256").hexdigest()
+                content = hashlib.sha256(read_small(path, most_bytes({}))).hexdigest()
                 found.update(f"{path.name} {content}".encode())
         except OSError:
             return ""
