@@ -158,9 +158,16 @@ def translating(tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
     pytest.importorskip("ctranslate2")
     command = [sys.executable, "-m", "regard", *words_for("translate", tmp_path)[:2]]
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    with subprocess.Popen(command, text=True, bufsize=1, **pipes) as process:  # type: ignore[call-overload]
+    with subprocess.Popen(  # type: ignore[call-overload]
+        command, text=True, bufsize=1, preexec_fn=heed_ctrl_c, **pipes
+    ) as process:
         yield process
         process.kill()
+
+
+def heed_ctrl_c() -> None:
+    """Programs that are started in the background may not see it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def ask(process: "subprocess.Popen[str]", text: str) -> str:
