@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from regard.cli import COMMANDS, INSIDE, main, place_of
+from regard.cli import COMMANDS, INSIDE, app, main, place_of
 from regard.decode.search import Search
 
 WORDS = {"one": "un", "two": "deux", "three": "trois", "four": "quatre", "five": "cinq"}
@@ -393,3 +393,9 @@ def test_a_closed_pipe_is_no_error(run: Path) -> None:
     )
     assert done.stdout == "u"
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("command", ["translate", "classify", "tag", "fill", "caption"])
+def test_several_texts_may_follow_an_option(command: str) -> None:
+    _, bound, _ = app.parse_args([command, "RUN", "--json", "one", "two"], exit_on_error=False)
+    assert bound.args[1:] == ("one", "two")

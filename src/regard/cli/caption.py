@@ -19,9 +19,8 @@ AT_ONCE = 64
 
 def caption(
     run: Path,
-    images: tuple[str, ...] = (),
     /,
-    *,
+    *images: str,
     beam_size: BeamSize = None,
     n_best: Annotated[int, AT_LEAST_1] = 1,
     length_penalty: LengthPenalty = None,

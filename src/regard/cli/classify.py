@@ -15,9 +15,8 @@ AT_ONCE = 256
 
 def classify(
     run: Path,
-    texts: tuple[str, ...] = (),
     /,
-    *,
+    *texts: str,
     files: Files = None,
     as_json: AsJson = False,
     device: Device = "auto",

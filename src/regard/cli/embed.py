@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 
 def embed(
     run: Path,
-    texts: tuple[str, ...] = (),
     /,
-    *,
+    *texts: str,
     backward: Path | None = None,
     files: Files = None,
     tokens: bool = False,

@@ -12,9 +12,8 @@ from regard.cli.options import AT_LEAST_1, AsJson, Device
 
 def fill(
     run: Path,
-    texts: tuple[str, ...] = (),
     /,
-    *,
+    *texts: str,
     n_best: Annotated[int, AT_LEAST_1] = 5,
     files: Files = None,
     as_json: AsJson = False,

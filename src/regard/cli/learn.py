@@ -14,9 +14,8 @@ from regard.errors import UsageError
 
 def learn(
     run: Path,
-    corrections: tuple[Path, ...] = (),
     /,
-    *,
+    *corrections: Path,
     old: Annotated[tuple[Path, ...], Parameter(consume_multiple=True)] = (),
     may_lose: Annotated[float, Parameter(validator=Number(gte=0))] = 1.0,
     undo: bool = False,

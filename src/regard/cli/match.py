@@ -12,9 +12,8 @@ from regard.errors import UsageError
 
 def match(
     run: Path,
-    inputs: tuple[str, ...] = (),
     /,
-    *,
+    *inputs: str,
     template: tuple[str, ...] = (),
     texts: Annotated[Path | None, Parameter(name="--texts")] = None,
     picture: Path | None = None,

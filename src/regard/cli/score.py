@@ -16,9 +16,8 @@ if TYPE_CHECKING:
 
 def score(
     run: Path,
-    texts: tuple[str, ...] = (),
     /,
-    *,
+    *texts: str,
     lines: bool = False,
     files: Files = None,
     as_json: AsJson = False,

@@ -12,9 +12,8 @@ SENTENCES_AT_ONCE = 256
 
 def tag(
     run: Path,
-    sentences: tuple[str, ...] = (),
     /,
-    *,
+    *sentences: str,
     files: Files = None,
     as_json: AsJson = False,
     device: Device = "auto",

@@ -100,9 +100,8 @@ class SearchFlags:
 
 def translate(
     run: Path,
-    texts: tuple[str, ...] = (),
     /,
-    *,
+    *texts: str,
     search: Annotated[SearchFlags | None, Parameter(name="*")] = None,
     format: Format = "text",
     aids: HelpFlags = None,
