@@ -2,7 +2,7 @@
 
     python -m benchmarks.round_trips FOLDER… [--most 40]
 
-Up to so many files of each ending are read, evenly chosen. Of zipped formats the members count.
+At most this many files of each ending are read, evenly chosen. Of zipped formats the members count.
 """
 
 import argparse

@@ -49,7 +49,7 @@ def test_one_refused_document_does_not_stop_the_others(
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["missing.txt"], "missing.txt: cannot be read"),
+        (["missing.txt"], "missing.txt: there is no such file; check the path"),
         (["a.txt", "b.txt", "--out", "c.txt"], "use --out-dir for several"),
         (["a.yy.txt"], "its name says that it is for yy already"),
         (["a.csv", "--into", "b"], "--into needs --column"),

@@ -31,6 +31,18 @@ def test_glossaries_are_read_as_people_write_them(tmp_path: Path, name: str, con
     assert read(tmp_path, name, content).entries == {"dog": "Hund", "PIN": "PIN"}
 
 
+@pytest.mark.parametrize("content", ["", "\n \n", "en\tde\n"])
+def test_a_glossary_without_terms_is_refused(tmp_path: Path, content: str) -> None:
+    with pytest.raises(DataError, match=r"a\.tsv: holds no terms; write a term"):
+        read(tmp_path, "a.tsv", content)
+
+
+def test_a_glossary_that_is_missing_is_named(tmp_path: Path) -> None:
+    (tmp_path / "terms.tsv").write_text("dog\tHund\n")
+    with pytest.raises(DataError, match=r"no such file; did you mean terms\.tsv\?"):
+        read_glossary(tmp_path / "term.tsv", "en", "de")
+
+
 def test_quotes_and_delimiters_are_read_within_cells(tmp_path: Path) -> None:
     found = read(tmp_path, "a.csv", '"a ""b"", c",d\n').entries
     assert found == {'a "b", c': "d"}
@@ -63,7 +75,7 @@ def test_what_cannot_be_read_is_said_in_a_sentence(
 def test_a_file_that_is_not_there_and_too_many_terms(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(DataError, match="cannot be read"):
+    with pytest.raises(DataError, match="there is no such file; check the path"):
         read_glossary(tmp_path / "none.tsv")
     monkeypatch.setattr("regard.data.glossary_files.MOST_ENTRIES", 2)
     with pytest.raises(DataError, match="more than 2 terms"):

@@ -21,7 +21,7 @@ Floats = npt.NDArray[np.float64]
 Shape = tuple[int, int]
 Rows = tuple[int, int]  # from the first to before the last
 
-# How much so many source sentences may be expected with so many target sentences: as Gale & Church
+# How often a number of source sentences stands beside a number of target ones: as Gale & Church
 # (1993) count them in parliament's reports, but with more that is merged or left out.
 SHAPES: dict[Shape, float] = {
     (1, 1): 0.89,

@@ -4,7 +4,7 @@ import csv
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from regard.data.lines import kind_of
+from regard.data.lines import check_place, kind_of
 from regard.data.spreadsheets import SPREADSHEETS, sheet_rows
 from regard.errors import DataError
 from regard.small_files import read_small
@@ -27,6 +27,7 @@ def read_glossary(path: Path, source: str = "", target: str = "") -> Glossary:
     """
     if path.suffix.lower() not in KINDS:
         raise DataError(f"{path}: not a glossary by its name; give a {', '.join(KINDS)}")
+    check_place(path)
     if kind_of(path) in SPREADSHEETS:
         rows: Iterable[Row] = ((cells, f"{path}:{line}") for cells, line in sheet_rows(path))
     else:
@@ -39,7 +40,10 @@ def read_glossary(path: Path, source: str = "", target: str = "") -> Glossary:
                 f"{path}: not valid UTF-8 (byte {error.start + 1}); save the file as UTF-8"
             ) from None
         rows = rows_of(text, delimiter_of(path, text), str(path))
-    return glossary_of(entries(rows, str(path), source, target))
+    found = glossary_of(entries(rows, str(path), source, target))
+    if not found:
+        raise DataError(f"{path}: holds no terms; write a term and its translation in each line")
+    return found
 
 
 def delimiter_of(path: Path, text: str) -> str:

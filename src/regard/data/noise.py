@@ -24,7 +24,7 @@ from regard.text.tokenizer import Tokenizer, Tokenizers
 
 Texts = tuple[str, str]
 
-# Of so many letters, about one is mistyped.
+# About one letter in this many is mistyped.
 LETTERS_PER_TYPO = 30
 END_MARKS = ".!?…。！？"
 

@@ -17,7 +17,7 @@ from regard.text.marks import Mark, MarkedText, Term
 UNSPACED = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"
 _UNIT = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}]+|[^\w\s]")
 _UNSPACED = re.compile(rf"[{UNSPACED}]")
-# An ending of so many letters makes a form of a word that has at least so many.
+# The most letters of an ending that makes a form of a word, and the fewest letters of such a word.
 LONGEST_ENDING, SHORTEST_WORD = 2, 4
 
 

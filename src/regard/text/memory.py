@@ -59,7 +59,7 @@ class Memory:
         return None if target is None else Match(text, target, 100)
 
     def best(self, text: str, least: int = USUAL) -> Match | None:
-        """The most similar text that is at least so many percent the same."""
+        """The most similar text that is at least this many percent the same."""
         if (same := self.exact(text)) is not None or least > 99:
             return same
         # Who looks for the same texts alone need not wait for it.

@@ -48,7 +48,7 @@ class Turns:
 
 
 class Starts:
-    """Lets so many requests start in each round of the event loop. When hundreds arrive at once,
+    """Lets a few requests start in each round of the event loop. When hundreds arrive at once,
     those of other addresses and health checks are answered between them.
     """
 

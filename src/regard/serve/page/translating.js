@@ -24,7 +24,7 @@ export function nextBatch(segments, current, size, characters) {
 
 /**
  * Translate until nothing waits or `isStopped`. A segment that is refused alone keeps the server's
- * sentence; when the server is busy, `onWait` is told the seconds.
+ * sentence; when the server is busy, `onWait` gets the seconds.
  */
 export async function translateAll(document, { key, limit, current, isStopped, onBatch, onWait }) {
   for (let size = FIRST; !isStopped(); ) {

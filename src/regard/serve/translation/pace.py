@@ -22,5 +22,5 @@ class Pace:
         self._seconds += 0.3 * (min(max(seconds / work, usual / 2), usual * 2) - usual)
 
     def fits(self, count: int, work: float) -> bool:
-        """Whether so many sentences of so much work fit into a slice of time."""
+        """Whether this number of sentences with this much work fits into a slice of time."""
         return count <= LEAST_TOGETHER or work * self._seconds <= SLICE_SECONDS

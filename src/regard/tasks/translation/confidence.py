@@ -184,7 +184,7 @@ class Fit:
 
     @classmethod
     def of(cls, signs: Sequence[Sequence[float]], labels: Sequence[bool], count: int) -> Self:
-        """Fitted to so many signs of each case, and whether it was right."""
+        """Fitted to the signs of each case, and whether it was right."""
         rows = np.asarray(signs, float)
         if not len(rows):  # a model that writes no words
             return cls(np.zeros(count), np.ones(count), np.zeros(count + 1))
@@ -208,7 +208,7 @@ class Fit:
 
     @classmethod
     def from_facts(cls, facts: Mapping[str, Any], count: int) -> Self:
-        """As `facts` wrote it, for so many signs; a ValueError if it is not that."""
+        """As `facts` wrote it, for this number of signs; a ValueError if it is not that."""
         rows = [np.asarray(facts[name], float) for name in ("means", "spreads", "weights")]
         lengths = [(count,), (count,), (count + 1,)]
         if [each.shape for each in rows] != lengths or not all(np.isfinite(r).all() for r in rows):

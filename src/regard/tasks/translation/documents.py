@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
+from regard.data.lines import check_place
 from regard.decode.search import Search
 from regard.errors import DataError, RunError
 from regard.files import read_metadata, write_file
@@ -275,9 +276,8 @@ def _plain(pieces: Pieces) -> list[Any]:
 
 
 def _bytes(path: Path) -> bytes:
+    check_place(path)
     try:
         return path.read_bytes()
-    except IsADirectoryError:
-        raise DataError(f"{path}: is a folder; name a file") from None
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror})") from None

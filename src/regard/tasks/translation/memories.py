@@ -17,7 +17,7 @@ GivenMemory = Memory | Iterable[tuple[str, str]] | Path | str | None
 @dataclass(frozen=True)
 class Aids:
     """What helps a translator: terms and their translations, and a memory of texts, of which those
-    count that are so many percent the same.
+    count that are this many percent the same.
     """
 
     glossary: Glossary = NO_TERMS

@@ -8,40 +8,10 @@ from html.parser import HTMLParser
 from itertools import pairwise
 from typing import Literal
 
+from regard.text import protect
 from regard.text.protect import VOID
 
-INLINE = frozenset(
-    [
-        "a",
-        "abbr",
-        "acronym",
-        "b",
-        "bdi",
-        "bdo",
-        "big",
-        "cite",
-        "data",
-        "del",
-        "dfn",
-        "em",
-        "font",
-        "i",
-        "ins",
-        "label",
-        "mark",
-        "q",
-        "s",
-        "small",
-        "span",
-        "strike",
-        "strong",
-        "sub",
-        "sup",
-        "time",
-        "tt",
-        "u",
-    ]
-)
+INLINE = protect.INLINE - {"br", "rb", "rp", "rt", "ruby"} | {"data"}
 # What is inside is no text; the second ones may stand in a sentence.
 UNTRANSLATED = frozenset(["pre", "script", "style", "template", "textarea"])
 UNTRANSLATED_INLINE = frozenset(["code", "kbd", "math", "samp", "svg", "var"])
