@@ -2,6 +2,7 @@
 
     python -m benchmarks.noise plant FOLDER    write clean, noisy and cleaned pairs, and the shares
     python -m benchmarks.noise train FOLDER    train a small model on each, and score them
+    python -m benchmarks.noise typed FOLDER    score them on sources as people type them
     python -m benchmarks.noise alarms          the share of good pairs that other corpora would lose
 
 Noise replaces good pairs, so no noisy pair has a good twin that would give it away. REGARD_DATA
@@ -16,7 +17,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -185,17 +186,15 @@ def alarms(data: Path, most: int) -> None:
         print(f"| {name} | {len(pairs):,} | {share} | {reasons} |", flush=True)
 
 
-def train(data: Path, folder: Path, steps: int, names: list[str]) -> None:
+def train(data: Path, folder: Path, names: list[str], more: Sequence[str]) -> None:
     """Train on each of the corpora with the same settings and score the last model on test_2016."""
     regard = [sys.executable, "-m", "regard"]
     corpus = data / "multi30k"
     for name in names:
-        run = folder / f"runs-{name}"
+        run = run_of(folder, name, more)
         pairs = [str(folder / f"{name}.{code}") for code in ("en", "de")]
         valid = [str(corpus / f"val.{code}.gz") for code in ("en", "de")]
-        settings = [
-            part for each in (*SETTINGS, f"train.steps={steps}") for part in ("--set", each)
-        ]
+        settings = [part for each in (*SETTINGS, *more) for part in ("--set", each)]
         command = [
             *regard,
             "train",
@@ -213,22 +212,57 @@ def train(data: Path, folder: Path, steps: int, names: list[str]) -> None:
         subprocess.run([*regard, "evaluate", str(run), *test], check=True)
 
 
+def run_of(folder: Path, name: str, more: Sequence[str]) -> Path:
+    """The run of a corpus with more settings; how long it trains is not in its name."""
+    others = [each for each in more if not each.startswith("train.steps=")]
+    return folder / "-".join(["runs", name, *(each.replace("=", "-") for each in others)])
+
+
+def typed(data: Path, folder: Path) -> None:
+    """BLEU of each run on test_2016 as it is, and with each kind of noise in every source."""
+    from regard.data.noise import KINDS
+    from regard.evaluate.scores import bleu
+    from regard.tasks.translation.translator import Translator
+
+    test = data / "multi30k/test_2016_flickr"
+    pairs = [*zip(read(Path(f"{test}.en.gz")), read(Path(f"{test}.de.gz")), strict=True)]
+    kinds = {
+        kind.__name__.replace("_", " "): [
+            kind(source, target, random.Random(row)) for row, (source, target) in enumerate(pairs)
+        ]
+        for kind in KINDS
+    }
+    sets = {"as it is": pairs, **kinds}
+    print("| run |" + "".join(f" {name} |" for name in sets) + "\n|---|" + "---|" * len(sets))
+    for run in sorted(folder.glob("runs-*")):
+        translator = Translator.load(run, engine="auto")
+        scores = [
+            bleu(translator.translate([one for one, _ in texts]), [other for _, other in texts])
+            for texts in sets.values()
+        ]
+        print(f"| {run.name} |" + "".join(f" {score:.2f} |" for score in scores), flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("plant", "train", "alarms"))
+    parser.add_argument("what", choices=("plant", "train", "typed", "alarms"))
     parser.add_argument("folder", type=Path, nargs="?", default=Path("build/noise"))
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--steps", type=int, default=1200)
     parser.add_argument("--most", type=int, default=10_000, help="pairs of a corpus")
     parser.add_argument("--corpora", nargs="+", default=["clean", "noisy", "cleaned"])
+    parser.add_argument("--set", nargs="+", default=[], help="more settings of the training")
     given = parser.parse_args()
     data = Path(os.environ.get("REGARD_DATA", "data"))
     if given.what == "plant":
         plant(data, given.folder, given.seed)
     elif given.what == "alarms":
         alarms(data, given.most)
+    elif given.what == "typed":
+        typed(data, given.folder)
     else:
-        train(data, given.folder, given.steps, given.corpora)
+        more = [f"train.steps={given.steps}", *given.set]
+        train(data, given.folder, given.corpora, more)
 
 
 if __name__ == "__main__":
