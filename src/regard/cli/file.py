@@ -1,8 +1,8 @@
 """regard file: documents in, translated documents out."""
 
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,8 +13,8 @@ from regard.cli.options import BeamSize, Device, Engine, Int8
 from regard.errors import RegardError, RequestError, UsageError
 
 if TYPE_CHECKING:
-    from regard.tasks.translation.documents import TranslatedFile
-    from regard.tasks.translation.memories import Aids
+    from regard.tasks.translation.documents import How, TranslatedFile
+    from regard.tasks.translation.translator import Translator
     from regard.text.documents.document import Wish
 
 
@@ -34,6 +34,7 @@ def file(
     overwrite: bool = False,
     column: str = "",
     into: str = "",
+    confidence: bool = False,
     aids: HelpFlags = None,
     beam_size: BeamSize = None,
     device: Device = "auto",
@@ -64,6 +65,9 @@ def file(
         Of a table: the column to translate, by its name or number.
     into
         Of a table: the column for the translations, instead of the same one.
+    confidence
+        Say how sure each translation is, "likely fine" or "check": XLIFF and PO hold it, for other
+        formats a table is written beside the output, OUTPUT.confidence.tsv.
     """
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
     from regard.cli.checks import check_outputs, check_room_for, open_run
@@ -78,39 +82,34 @@ def file(
     check_outputs(out)
     if out_dir is not None:
         check_room_for(out_dir)
+    from regard.tasks.translation.documents import How
     from regard.tasks.translation.translator import Translator
     from regard.text.documents.document import Wish
 
     helped = (aids or AidFlags()).read(opened)
     translator = Translator.load(opened.folder, device, engine, int8)
+    if confidence:
+        translator.require_calibration()
     source, target = translator.languages() or ("", "")
     wish = Wish(source, target, column, into, overwrite)
     jobs = list(jobs_of(files, out, out_dir, wish))
     search = translator.search
     if beam_size is not None:
-        from dataclasses import replace
-
         search = replace(search, beam_size=beam_size)
-    run_jobs(jobs, translator, search, wish, helped)
+    run_jobs(jobs, translator, wish, How(search, helped, confidence))
 
 
-def run_jobs(
-    jobs: list[Job], translator: object, search: object, wish: "Wish", aids: "Aids"
-) -> None:
+def run_jobs(jobs: list[Job], translator: "Translator", wish: "Wish", how: "How") -> None:
     """Translate one document after the other. One that is refused does not stop the others."""
-    from typing import Any, cast
-
     from regard.cli.display import SCREEN, say
     from regard.tasks.translation.documents import translate_file
 
-    refused = 0
+    refused, done = 0, []
     for job in jobs:
         try:
             job.out.parent.mkdir(parents=True, exist_ok=True)
-            done = translate_file(
-                cast(Any, translator), job.path, job.out, wish, cast(Any, search), aids, SCREEN
-            )
-            say(summary(done))
+            done.append(translate_file(translator, job.path, job.out, wish, how, SCREEN))
+            say(summary(done[-1]))
         except RegardError as error:
             if len(jobs) == 1:
                 raise
@@ -119,6 +118,8 @@ def run_jobs(
         except KeyboardInterrupt:
             say(f"{job.path}: stopped; what is done is kept, and the same command resumes.")
             raise
+    if how.confidence and len(done) > 1:
+        say(f"In all {judgement(done)}.")
     if refused:
         raise RequestError(f"{refused} of {len(jobs)} documents were not translated; see above")
 
@@ -137,8 +138,17 @@ def summary(done: "TranslatedFile") -> str:
     if done.finished:
         facts.append(f"{done.finished:,} finished already")
     sentence = f"Wrote {done.path}: {', '.join(facts)}."
-    found = remark(done.terms)
-    return f"{sentence} {found}." if found else sentence
+    if found := remark(done.terms):
+        sentence += f" {found}."
+    if done.judged is not None:
+        sentence += f" {judgement([done])}"
+        sentence += f": see {done.table}." if done.table else "."
+    return sentence
+
+
+def judgement(done: "Sequence[TranslatedFile]") -> str:
+    fine, check = sum(each.likely_fine for each in done), sum(each.to_check for each in done)
+    return f"{fine:,} likely fine, {check:,} to check"
 
 
 def jobs_of(

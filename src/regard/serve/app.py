@@ -164,24 +164,27 @@ class Endpoints:
 
         return answer
 
-    async def translated_file(self, call: Call) -> str:
+    async def translated_file(self, call: Call) -> tuple[str, dict[str, int] | None]:
         """Keep the translated file here, where it outlives the worker that translated it, and
-        return the name to fetch it under. The key pays for the characters that were translated.
+        return the name to fetch it under, and how sure the model is. The key pays for the
+        characters that were translated.
         """
         found = json.loads(bytes((await self.ask(call)).body))
         with self.access.counted(call, found["characters"]):
             data = base64.b64decode(found["data"])
-            return self.downloads.keep(found["name"], data, found["characters"])
+            name = self.downloads.keep(found["name"], data, found["characters"])
+        return name, found["confidence"]
 
-    async def translate_file(self, call: Call) -> dict[str, str]:
-        name = await self.translated_file(call)
+    async def translate_file(self, call: Call) -> dict[str, Any]:
+        name, confidence = await self.translated_file(call)
         path = f"{call.request.scope.get(ROOT_PATH, '')}/download_file/{name}"
         url = call.request.base_url.replace(path=path, query="")
-        return {"translatedFileUrl": str(url)}
+        said = {} if confidence is None else {"regard": {"confidence": confidence}}
+        return {"translatedFileUrl": str(url), **said}
 
     async def deepl_document(self, call: Call) -> dict[str, str]:
         """POST /v2/document: the name is the key as well, since nobody can guess it."""
-        name = await self.translated_file(call)
+        name, _ = await self.translated_file(call)
         return {"document_id": name, "document_key": name}
 
     async def deepl_document_status(self, call: Call) -> dict[str, Any]:

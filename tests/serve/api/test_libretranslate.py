@@ -117,15 +117,40 @@ def test_a_run_that_is_not_calibrated_has_no_confidence(live: Live) -> None:
     assert streamed.status_code == 400
 
 
-def test_the_confidence_of_a_text_is_that_of_its_least_sure_sentence(tmp_path: Path) -> None:
-    folder = tiny_run(tmp_path / "run", "fr", "en", 1)
-    fit = Calibration.of(
+def calibration() -> Calibration:
+    """The less likely the output, the less sure."""
+    return Calibration.of(
         [
             Judged(Searched("a", [0], [-row / 9, -0.1], 2, True, 0), "a", 100 - row)
             for row in range(99)
         ]
     )
-    Run(folder).save_finding("confidence", fit.facts())
+
+
+def test_a_file_says_how_sure_its_translations_are(
+    live: Live, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    translator = live.translator("en", "de")
+    monkeypatch.setattr(translator, "calibration", calibration())
+    values = {"source": "en", "target": "de", "confidence": "true"}
+    sent = {"file": ("a.po", PO)}
+    answer = live.client.post("/translate_file", data=values, files=sent).json()
+    found = live.client.get(answer["translatedFileUrl"]).content.decode()
+    counts = answer["regard"]["confidence"]
+    assert set(counts) == {"likely fine", "check"}
+    assert sum(counts.values()) > 1
+    comments = re.findall(r"^# regard: (check|likely fine), \d+ % sure$", found, re.MULTILINE)
+    assert len(comments) == found.count("fuzzy") - PO.decode().count("fuzzy")
+    without = live.client.post("/translate_file", data={**values, "confidence": ""}, files=sent)
+    plain = live.client.get(without.json()["translatedFileUrl"]).content.decode()
+    assert "regard" not in without.json()
+    lines = [line for line in found.splitlines() if not line.startswith("# regard: ")]
+    assert lines == plain.splitlines()
+
+
+def test_the_confidence_of_a_text_is_that_of_its_least_sure_sentence(tmp_path: Path) -> None:
+    folder = tiny_run(tmp_path / "run", "fr", "en", 1)
+    Run(folder).save_finding("confidence", calibration().facts())
     loaded = Translator.load(folder)
     found = loaded.marked_translations([unmarked(CAT), unmarked("a dog")])
     sentences = [best for best, *_ in found]

@@ -181,6 +181,37 @@ def test_translate_prints_how_sure_it_is(folder: Path, capsys: pytest.CaptureFix
         main(["translate", str(folder), "1", "--confidence", "--align"])
 
 
+@pytest.mark.parametrize("engine", ["torch", "ctranslate2"])
+def test_file_says_how_sure_its_translations_are(
+    folder: Path, engine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    po, lines = tmp_path / "a.po", tmp_path / "b.txt"
+    po.write_text('msgid "a 1 2 3"\nmsgstr ""\n')
+    lines.write_text("a 1 2 3\nb 7 7 9\n")
+    command = ["file", str(folder), str(po), str(lines), "--out-dir", str(tmp_path / "yy")]
+    main([*command, "--confidence", "--engine", engine])
+    said = capsys.readouterr().err
+    confidence = Translator.load(folder).translations(["a 1 2 3"])[0][0].confidence
+    assert confidence is not None
+    comment = f"# regard: {confidence.verdict}, {round(100 * confidence.probability)} % sure\n"
+    assert (tmp_path / "yy" / "a.po").read_text().startswith(f"{comment}#, fuzzy\n")
+    table = tmp_path / "yy" / "b.txt.confidence.tsv"
+    rows = [each.split("\t") for each in table.read_text().splitlines()]
+    assert [row[0] for row in rows] == ["line", "1", "2"]
+    verdicts = [rows[1][1], rows[1][1], rows[2][1]]
+    fine, check = verdicts.count("likely fine"), verdicts.count("check")
+    assert f"to check: see {table}." in said
+    assert f"In all {fine} likely fine, {check} to check." in said
+
+
+def test_file_needs_a_run_that_is_calibrated(copy: Path, tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("a 1 2\n")
+    with pytest.raises(RunError, match="is not calibrated"):
+        Translator.load(copy).translate_file(path, confidence=True)
+    assert [each.name for each in tmp_path.glob("a*")] == ["a.txt"]
+
+
 def test_evaluate_says_how_reliable_the_confidence_is(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

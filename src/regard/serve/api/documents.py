@@ -3,12 +3,14 @@
 import asyncio
 import base64
 import json
+from collections import Counter
 from typing import Any
 
 from regard.errors import DataError
 from regard.serve.api.parameters import (
     check_characters,
     encodable,
+    is_true,
     language_code,
     optional,
     required,
@@ -16,6 +18,7 @@ from regard.serve.api.parameters import (
 )
 from regard.serve.http.refusal import Refusal
 from regard.serve.http.request_fields import RequestFields
+from regard.serve.translation.documents import Wanted, translate_document
 from regard.serve.translation.files import read_file, translated_name, unfinished
 from regard.serve.translation.service import Service
 from regard.text.documents.document import Document, Pieces, Wish
@@ -30,8 +33,8 @@ async def translated_file(
     target: str,
     glossary: Glossary = NO_TERMS,
 ) -> dict[str, Any]:
-    """The translated file with its name, and how many characters the model translated; the server
-    keeps it for a download.
+    """The translated file with its name, how many characters the model translated, and how sure it
+    is, if that was asked for; the server keeps it for a download.
     """
     name, data = uploaded_file(sent)
     async with service.reading:  # a document takes many times its size while it is read
@@ -40,12 +43,20 @@ async def translated_file(
         texts = [text for row, text in unfinished(document).items() if row not in given]
         characters = sum(map(len, texts))
         check_characters(service, characters)
-        translated = await service.translate_document(document, source, target, glossary, given)
+        wanted = Wanted(glossary, given, is_true(sent.values.get("confidence")))
+        translated = await translate_document(service, document, source, target, wanted)
     return {
         "name": translated_name(name, target),
         "data": base64.b64encode(translated).decode(),
         "characters": characters,
+        "confidence": counts(document) if wanted.confidence else None,
     }
+
+
+def counts(document: Document) -> dict[str, int]:
+    """How many translations of the model are of each verdict."""
+    verdicts = Counter(each.verdict for each in document.sure.values())
+    return {verdict: verdicts[verdict] for verdict in ("likely fine", "check")}
 
 
 async def segments(service: Service, sent: RequestFields) -> dict[str, Any]:

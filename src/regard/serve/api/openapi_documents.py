@@ -2,13 +2,15 @@
 
 from typing import Any
 
-from regard.serve.api.openapi_parts import COUNT, NAME, TEXT, Schema, get, json_object, post
+from regard.serve.api.openapi_parts import COUNT, FLAG, NAME, TEXT, Schema, get, json_object, post
 from regard.text.documents.formats import FORMATS
 
 FILE: Schema = {"type": "string", "contentMediaType": "application/octet-stream"}
 FORM = "multipart/form-data"
 # Of a table, which column is translated, and into which.
 COLUMNS: Schema = {"column": TEXT, "into": TEXT}
+
+VERDICTS: Schema = {"likely fine": COUNT, "check": COUNT}
 
 # Pieces are texts, and tags such as ["open", 1].
 SEGMENT = json_object(
@@ -29,9 +31,18 @@ def documents(sources: Schema, targets: Schema) -> dict[str, Any]:
             f"Translate a file ({', '.join(FORMATS)})",
             json_object(
                 {"file": FILE, "source": sources, "target": targets},
-                {"api_key": TEXT, "translations": TEXT, "reviewed": TEXT, **COLUMNS},
+                {
+                    "api_key": TEXT,
+                    "translations": TEXT,
+                    "reviewed": TEXT,
+                    "confidence": FLAG,
+                    **COLUMNS,
+                },
             ),
-            json_object({"translatedFileUrl": {"type": "string", "format": "uri"}}),
+            json_object(
+                {"translatedFileUrl": {"type": "string", "format": "uri"}},
+                {"regard": json_object({"confidence": json_object(VERDICTS)})},
+            ),
             sent_as=FORM,
         ),
         "/segments": post(

@@ -5,7 +5,6 @@ from collections import defaultdict
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any, Literal
 
 from regard.decode.search import Search
@@ -23,14 +22,8 @@ from regard.serve.translation.glossaries import Glossaries
 from regard.serve.translation.memory import Known, TranslationMemory
 from regard.serve.translation.pairs import LanguagePair, LanguagePairs, pivot_of
 from regard.tasks.translation.marked import MarkedTranslation, without_marks
-from regard.text.documents.document import (
-    Code,
-    Document,
-    Pieces,
-    Translations,
-    as_text,
-)
-from regard.text.documents.sentences import cut, marked, unmarked
+from regard.text.documents.document import Code, Document, Pieces, as_text
+from regard.text.documents.sentences import marked, unmarked
 from regard.text.documents.tags import NO_TAGS, Tags
 from regard.text.formatted import Format, FormattedText, formatted, of_segment
 from regard.text.glossary import NO_TERMS, Glossary
@@ -147,42 +140,6 @@ class Service:
         text = " ".join(unfinished(document).values())
         return (await asyncio.to_thread(self._detected, text)).language
 
-    async def translate_document(
-        self,
-        document: Document,
-        source: str,
-        target: str,
-        glossary: Glossary = NO_TERMS,
-        given: Translations = MappingProxyType({}),
-    ) -> bytes:
-        """The file of a document with its unfinished texts translated, as they are `given` or by
-        the model. Equal sentences are translated once.
-        """
-        source = await self.source_of(document, source)
-        route = self.pairs.route(source, target)
-        rows = [row for row in unfinished(document) if row not in given] if route else []
-        cuts = await asyncio.to_thread(
-            lambda: {row: cut(document.segments[row], source) for row in rows}
-        )
-        places: dict[Pieces, int] = {}
-        for each in cuts.values():
-            for sentence in each.sentences:
-                places.setdefault(sentence, len(places))
-        found = [*places]
-        for pair in route:
-            found = await self._translated(pair, found, glossary)
-        filled = {
-            row: each.filled(
-                {at: found[places[text]] for at, text in enumerate(each.sentences)}, target
-            )
-            for row, each in cuts.items()
-        }
-        try:
-            filled |= {row: pieces for row, pieces in given.items() if pieces}
-            return await asyncio.to_thread(document.write, filled)
-        except DataError as error:
-            raise Refusal(400, f"Invalid request: {error}") from None
-
     def _detected(self, text: str) -> DetectedLanguage:
         if not self.pairs.sources:
             raise Refusal(400, "no translator is served here; serve the run of one")
@@ -258,12 +215,13 @@ class Service:
                 if better is not None:
                     known[row] = better
         rest = [sentence for row, sentence in enumerate(sentences) if row not in known]
-        found = iter(await self._translated(pair, rest, request.glossary))
+        found = iter(await self.translated(pair, rest, request.glossary))
         return [(known[row],) if row in known else next(found) for row in range(len(sentences))]
 
-    async def _translated(
+    async def translated(
         self, pair: LanguagePair, sentences: Sequence[Pieces], glossary: Glossary = NO_TERMS
     ) -> list[Pieces]:
+        """The best translation of each sentence by the model of a pair."""
         given = [marked(sentence) for sentence in sentences]
         texts, translator = [text for text, _ in given], pair.translator
         if glossary:
@@ -283,7 +241,7 @@ class Service:
         for each in texts:
             sentences = each.text.sentences
             for pair in each.route[:-1]:
-                sentences = await self._translated(pair, sentences)
+                sentences = await self.translated(pair, sentences)
             if each.route:
                 translator = each.route[-1].translator
                 search = widened(translator.search, request.alternatives + 1)

@@ -78,6 +78,12 @@ class Confidence:
             "words": [[word, round(chance, 4)] for word, chance in self.words],
         }
 
+    @classmethod
+    def from_facts(cls, facts: Mapping[str, Any]) -> Self:
+        """As `facts` has it."""
+        words = [(str(word), float(chance)) for word, chance in facts["words"]]
+        return cls(float(facts["probability"]), words)
+
 
 def least_sure(parts: Sequence[Confidence | None]) -> Confidence | None:
     """The confidence of a text of several parts: as sure as its least sure one."""

@@ -4,7 +4,6 @@ Each batch of translations is appended to a file beside the output, OUTPUT.parti
 that was stopped begins with what is there; at the end the output is written and that file removed.
 """
 
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -17,11 +16,14 @@ from regard.errors import DataError, RunError
 from regard.files import read_metadata, write_file
 from regard.reporter import SILENT, Reporter
 from regard.run import Run
+from regard.tasks.translation.confidence import Confidence, least_sure
+from regard.tasks.translation.judged import JudgedText, judged_texts, write_table
+from regard.tasks.translation.kept import Kept, Made, key_of
 from regard.tasks.translation.marked import MarkedTranslation
 from regard.tasks.translation.memories import NO_AIDS, Aids
 from regard.text.documents.document import Code, Document, Pieces, Wish, as_text, words_of
 from regard.text.documents.formats import read_document
-from regard.text.documents.sentences import Cut, cut, marked, unmarked
+from regard.text.documents.sentences import Cut, cut, marked
 from regard.text.marks import MarkedText
 from regard.text.memory import Match, Memory
 from regard.text.terms import TermUse
@@ -38,6 +40,21 @@ class TranslatesMarked(Protocol):
     def marked(
         self, texts: Sequence[MarkedText], search: Search | None = None
     ) -> list[MarkedTranslation]: ...
+
+    def marked_translations(
+        self, texts: Sequence[MarkedText], search: Search | None = None
+    ) -> list[list[MarkedTranslation]]: ...
+
+
+@dataclass(frozen=True)
+class How:
+    """How a document is translated: by which search, with what help, and whether it is to be said
+    how sure its translations are.
+    """
+
+    search: Search
+    aids: Aids = NO_AIDS
+    confidence: bool = False
 
 
 @dataclass(frozen=True)
@@ -58,6 +75,10 @@ class TranslatedFile:
         What became of the terms of a glossary in the texts that were translated now.
     taken : int
         How many texts were in the memory.
+    judged : sequence of JudgedText, or None
+        How sure each text is that the model translated, if that was asked for.
+    table : Path or None
+        The table of these, beside a document that cannot say it.
     """
 
     path: Path
@@ -66,36 +87,52 @@ class TranslatedFile:
     finished: int
     terms: Sequence[TermUse] = ()
     taken: int = 0
+    judged: Sequence[JudgedText] | None = None
+    table: Path | None = None
+
+    @property
+    def likely_fine(self) -> int:
+        """How many texts are likely fine."""
+        return sum(each.verdict == "likely fine" for each in self.judged or ())
+
+    @property
+    def to_check(self) -> int:
+        """How many texts are better checked."""
+        return len(self.judged or ()) - self.likely_fine
 
 
 def translate_segments(
-    translator: TranslatesMarked,
-    cuts: Sequence[Cut],
-    search: Search,
-    target: str,
-    aids: Aids = NO_AIDS,
-) -> tuple[list[Pieces], list[TermUse]]:
+    translator: TranslatesMarked, cuts: Sequence[Cut], target: str, how: How
+) -> tuple[list[Made], list[TermUse]]:
     """The translation of each segment, and what became of the terms. Equal sentences are translated
     once.
     """
-    found: dict[Pieces, Pieces | None] = {}
+    found: dict[Pieces, Made | None] = {}
     for each in cuts:
         for sentence in each.sentences:
             if sentence not in found:
-                match = recalled(aids.memory, sentence)
-                found[sentence] = (match.target,) if match else None
+                match = recalled(how.aids.memory, sentence)
+                found[sentence] = Made((match.target,)) if match else None
     rest = [sentence for sentence, translation in found.items() if translation is None]
     given = [marked(sentence) for sentence in rest]
-    outputs = translator.marked([aids.glossary.mark(text) for text, _ in given], search)
+    texts = [how.aids.glossary.mark(text) for text, _ in given]
+    if how.confidence:
+        outputs = [best for best, *_ in translator.marked_translations(texts, how.search)]
+    else:
+        outputs = translator.marked(texts, how.search)
     for sentence, output, (_, codes) in zip(rest, outputs, given, strict=True):
-        found[sentence] = unmarked(output.text, codes)
-    filled = [
-        each.filled(
-            {number: found[text] or () for number, text in enumerate(each.sentences)}, target
-        )
-        for each in cuts
-    ]
+        found[sentence] = Made.of(output, codes)
+    filled = []
+    for each in cuts:
+        parts = [made for text in each.sentences if (made := found[text])]
+        pieces = each.filled({at: made.pieces for at, made in enumerate(parts)}, target)
+        filled.append(Made(pieces, together(parts)))
     return filled, [term for output in outputs for term in output.terms]
+
+
+def together(parts: Sequence[Made]) -> Confidence | None:
+    """How sure a text is of whose sentences the model has made some."""
+    return least_sure([each.confidence for each in parts if each.confidence])
 
 
 def translate_file(
@@ -103,11 +140,11 @@ def translate_file(
     path: Path,
     out: Path,
     wish: Wish,
-    search: Search | None = None,
-    aids: Aids = NO_AIDS,
+    how: How | None = None,
     reporter: Reporter = SILENT,
 ) -> TranslatedFile:
     """Translate a document into another file, or into itself if it holds both languages."""
+    how = how or How(translator.search)
     document = read_document(str(path), _bytes(path), wish)
     check_output(path, out, document, wish)
     numbers = [
@@ -115,37 +152,34 @@ def translate_file(
         for number, segment in enumerate(document.segments)
         if wish.overwrite or not segment.finished
     ]
-    translations = earlier(out, document, numbers, wish) if out != path else {}
-    kept = Kept(out, mark_of(translator, search or translator.search, wish, aids))
+    made = earlier(out, document, numbers, wish) if out != path else {}
+    kept = Kept(out, mark_of(translator, wish, how))
     known = kept.read()
     for number in numbers:
-        if number not in translations and (found := known.get(_key(document, number))):
-            translations[number] = found
-    before = len(translations)
-    taken = take(document, numbers, aids, translations)
-    rest = [number for number in numbers if number not in translations]
+        if number not in made and (found := known.get(key_of(document, number))):
+            made[number] = found
+    before = len(made)
+    taken = take(document, numbers, how.aids, made)
+    rest = [number for number in numbers if number not in made]
     terms: list[TermUse] = []
     with reporter.progress(path.name, len(numbers)) as advance:
-        advance(len(translations))
+        advance(len(made))
         for batch in batches(rest):
             cuts = [cut(document.segments[number], wish.source) for number in batch]
-            found_now, used = translate_segments(
-                translator, cuts, search or translator.search, wish.target, aids
-            )
+            found_now, used = translate_segments(translator, cuts, wish.target, how)
             terms += used
-            for number, pieces in zip(batch, found_now, strict=True):
-                translations[number] = pieces
-            kept.add({_key(document, number): translations[number] for number in batch})
+            made |= zip(batch, found_now, strict=True)
+            kept.add({key_of(document, number): made[number] for number in batch})
             advance(len(batch))
-    write_file(out, document.write(translations))
+    judged = judged_texts(document, made) if how.confidence else None
+    write_file(out, document.write({number: each.pieces for number, each in made.items()}))
+    table = None if judged is None or document.says_how_sure else write_table(out, judged)
     kept.remove()
     finished = len(document.segments) - len(numbers)
-    return TranslatedFile(out, len(rest), before, finished, terms, taken)
+    return TranslatedFile(out, len(rest), before, finished, terms, taken, judged, table)
 
 
-def take(
-    document: Document, numbers: Sequence[int], aids: Aids, translations: dict[int, Pieces]
-) -> int:
+def take(document: Document, numbers: Sequence[int], aids: Aids, made: dict[int, Made]) -> int:
     """Take from the memory what it has, and note in the document what it has or has something like;
     returns how many texts were taken.
     """
@@ -160,9 +194,9 @@ def take(
             words = words_of(pieces) if document.is_bilingual else ""
             if similar := aids.memory.best(words, aids.min_match) if words else None:
                 document.matches[number] = replace(similar, percent=min(99, similar.percent))
-        elif number not in translations:
+        elif number not in made:
             document.matches[number] = match
-            translations[number] = (match.target,)
+            made[number] = Made((match.target,))
             taken += 1
     return taken
 
@@ -185,7 +219,7 @@ def check_output(path: Path, out: Path, document: Document, wish: Wish) -> None:
         )
 
 
-def earlier(out: Path, document: Document, numbers: Sequence[int], wish: Wish) -> dict[int, Pieces]:
+def earlier(out: Path, document: Document, numbers: Sequence[int], wish: Wish) -> dict[int, Made]:
     """The texts of an earlier output that have the same names."""
     if wish.overwrite or document.is_bilingual or not out.is_file():
         return {}
@@ -195,7 +229,7 @@ def earlier(out: Path, document: Document, numbers: Sequence[int], wish: Wish) -
     for number in numbers:
         segment = document.segments[number]
         if (pieces := known.get(segment.key)) and pieces != segment.pieces:
-            found[number] = pieces
+            found[number] = Made(pieces)
     return found
 
 
@@ -207,49 +241,7 @@ def batches(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
         start, size = start + size, SEGMENTS_AT_ONCE
 
 
-class Kept:
-    """The file of translations of an output that is not complete. Only lines that another call of
-    the same model and search has written are read.
-    """
-
-    def __init__(self, out: Path, mark: dict[str, Any]) -> None:
-        self.path = out.with_name(f"{out.name}.partial")
-        self._mark = mark
-        self._is_ours = False
-
-    def read(self) -> dict[str, Pieces]:
-        try:
-            lines = self.path.read_text("utf-8").splitlines()
-        except (OSError, UnicodeDecodeError):
-            return {}
-        found: dict[str, Pieces] = {}
-        with suppress(ValueError, TypeError, LookupError):  # the last line may be half a line
-            self._is_ours = bool(lines) and json.loads(lines[0]) == self._mark
-            for line in lines[1:] if self._is_ours else ():
-                key, pieces = json.loads(line)
-                found[key] = tuple(p if isinstance(p, str) else Code(*p) for p in pieces)
-        return found
-
-    def add(self, translations: dict[str, Pieces]) -> None:
-        try:
-            with self.path.open("a" if self._is_ours else "w", encoding="utf-8") as file:
-                if not self._is_ours:
-                    file.write(json.dumps(self._mark) + "\n")
-                for key, pieces in translations.items():
-                    file.write(json.dumps([key, _plain(pieces)]) + "\n")
-        except OSError as error:
-            raise RunError(
-                f"{self.path}: cannot be written ({error.strerror}); put that right and run the "
-                "same command"
-            ) from None
-        self._is_ours = True
-
-    def remove(self) -> None:
-        with suppress(OSError):
-            self.path.unlink(missing_ok=True)
-
-
-def mark_of(translator: TranslatesMarked, search: Search, wish: Wish, aids: Aids) -> dict[str, Any]:
+def mark_of(translator: TranslatesMarked, wish: Wish, how: How) -> dict[str, Any]:
     """What translations depend on beside the text."""
     weights = ""
     if translator.folder is not None:
@@ -257,22 +249,12 @@ def mark_of(translator: TranslatesMarked, search: Search, wish: Wish, aids: Aids
             weights = read_metadata(Run(translator.folder).model_path).get("sha256", "")
     return {
         "weights": weights,
-        "search": repr(search),
+        "search": repr(how.search),
         "target": wish.target,
-        "glossary": aids.glossary.fingerprint,
-        "memory": aids.memory.fingerprint if aids.memory else "",
+        "glossary": how.aids.glossary.fingerprint,
+        "memory": how.aids.memory.fingerprint if how.aids.memory else "",
+        "confidence": how.confidence,
     }
-
-
-def _key(document: Document, number: int) -> str:
-    return json.dumps(_plain(document.segments[number].pieces), ensure_ascii=False)
-
-
-def _plain(pieces: Pieces) -> list[Any]:
-    return [
-        [each.kind, each.raw, each.number, each.shown] if isinstance(each, Code) else each
-        for each in pieces
-    ]
 
 
 def _bytes(path: Path) -> bytes:

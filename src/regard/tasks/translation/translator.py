@@ -269,6 +269,7 @@ class Translator(LooksInside, KeepsMarks, SaysHowSure):
         glossary: GivenGlossary = None,
         memory: GivenMemory = None,
         min_match: int = USUAL,
+        confidence: bool = False,
     ) -> "TranslatedFile":
         """Translate a document: PO, XLIFF, Word, subtitles, Markdown, spreadsheets and more. The
         output differs from it by the translations and nothing else.
@@ -295,6 +296,9 @@ class Translator(LooksInside, KeepsMarks, SaysHowSure):
         min_match
             The least percentage of the same words of a text that the memory suggests; XLIFF and PO
             hold such suggestions.
+        confidence
+            Whether to say how sure each translation is: in XLIFF and PO, or else in a table beside
+            the output.
 
         Returns
         -------
@@ -307,7 +311,7 @@ class Translator(LooksInside, KeepsMarks, SaysHowSure):
         DataError
             The document cannot be read, or the output is there already.
         """
-        from regard.tasks.translation.documents import translate_file
+        from regard.tasks.translation.documents import How, translate_file
         from regard.text.documents.document import Wish
         from regard.text.documents.names import default_output
 
@@ -317,7 +321,9 @@ class Translator(LooksInside, KeepsMarks, SaysHowSure):
         written = default_output(given, source, target) if out is None else Path(out)
         search = self.search if beam_size is None else replace(self.search, beam_size=beam_size)
         aids = aids_from(glossary, memory, self.languages(), min_match)
-        return translate_file(self, given, written, wish, search, aids)
+        if confidence:
+            self.require_calibration()
+        return translate_file(self, given, written, wish, How(search, aids, confidence))
 
     def evaluate(
         self,

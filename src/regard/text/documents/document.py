@@ -51,16 +51,33 @@ class Segment:
 
 
 @dataclass(frozen=True)
+class HowSure:
+    """How likely a translation is to be good, from 0 to 1, and what a person is to do with it:
+    `likely fine` or `check`.
+    """
+
+    probability: float
+    verdict: str
+
+    @property
+    def percent(self) -> int:
+        return round(100 * self.probability)
+
+
+@dataclass(frozen=True)
 class Document:
     """`write` makes the file with some of its segments translated: none of them gives the same
-    bytes. `is_bilingual` says that the file holds both languages. `matches` are put there before it
-    is written: what a memory has for a segment, which some formats can say.
+    bytes. `is_bilingual` says that the file holds both languages. `matches` and `sure` are put
+    there before it is written: what a memory has for a segment, and how sure its translation is,
+    which some formats can say; `says_how_sure` is whether this one does.
     """
 
     segments: Sequence[Segment]
     write: Callable[[Translations], bytes]
     is_bilingual: bool = False
     matches: dict[int, Match] = field(default_factory=dict)
+    sure: dict[int, HowSure] = field(default_factory=dict)
+    says_how_sure: bool = False
 
 
 @dataclass(frozen=True)

@@ -1,16 +1,18 @@
 """gettext's PO and POT files.
 
 An entry without a translation gets one. It has the mark `fuzzy`, for a person to review, unless it
-is from a memory. Every plural form is a text of its own. Of a template, the header's blanks that
-depend on the language are filled, since gettext refuses plural forms without them.
+is from a memory; a comment says how sure the model is. Every plural form is a text of its own. Of a
+template, the header's blanks that depend on the language are filled, since gettext refuses plural
+forms without them.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from regard.text.documents.content import Content, Edit
 from regard.text.documents.document import (
     Document,
+    HowSure,
     Segments,
     Translations,
     Wish,
@@ -19,7 +21,7 @@ from regard.text.documents.document import (
     words_of,
 )
 from regard.text.documents.plurals import example_numbers, plural_header
-from regard.text.documents.po_entries import ESCAPES, Catalogue, Entry
+from regard.text.documents.po_entries import ESCAPES, Catalogue, Entry, judged_comment
 from regard.text.memory import Match
 
 _BACK = {"\\": "\\\\", '"': '\\"', **{letter: f"\\{name}" for name, letter in ESCAPES.items()}}
@@ -38,6 +40,7 @@ def read(name: str, data: bytes, wish: Wish) -> Document:
             places.append((entry, _segments_of(entry, content, numbers, segments)))
 
     matches: dict[int, Match] = {}
+    sure: dict[int, HowSure] = {}
 
     def write(translations: Translations) -> bytes:
         edits: list[Edit] = []
@@ -50,14 +53,18 @@ def read(name: str, data: bytes, wish: Wish) -> Document:
                 if number in translations
             }
             if given:
+                judged = [sure[row] for row in forms.values() if row in sure]
                 if not finished.issuperset(forms.values()):
+                    edits += _say_how_sure(content, entry, judged)
                     edits += _mark_for_review(content, entry)
                 edits += _edits(content, entry, given, len(numbers), wrapped)
         if edits and header and 0 in header.forms:
             edits += _filled_header(content, header, wish.target)
         return content.spliced(edits)
 
-    return Document(segments.found, write, is_bilingual=True, matches=matches)
+    return Document(
+        segments.found, write, is_bilingual=True, matches=matches, sure=sure, says_how_sure=True
+    )
 
 
 def _segments_of(
@@ -79,6 +86,16 @@ def _segments_of(
         done = bool(there and there.text)
         found[form] = segments.add([source], line, key, done, entry.syntaxes)
     return found
+
+
+def _say_how_sure(content: Content, entry: Entry, sure: Sequence[HowSure]) -> Iterator[Edit]:
+    """A comment of the least sure form, in place of one that an earlier translation has left."""
+    for start, end in entry.judged:
+        yield Edit(start, end, "")
+    if sure:
+        least = min(sure, key=lambda each: each.probability)
+        at = entry.comments if entry.comments >= 0 else entry.start
+        yield Edit(at, at, judged_comment(least) + content.newline)
 
 
 def _mark_for_review(content: Content, entry: Entry) -> Iterator[Edit]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from regard.text.documents.content import Content
+from regard.text.documents.document import HowSure
 from regard.text.documents.plurals import plural_header
 from regard.text.marks import Syntax
 
@@ -15,6 +16,7 @@ _OBSOLETE = re.compile(r"^#~[ \t]*msgid[ \t]*\"", re.MULTILINE)
 _STRING = re.compile(r'"((?:[^"\\\r\n]|\\.)*)"[ \t]*(?=\r?\n|\Z)')
 _ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|.)")
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
+_JUDGED = re.compile(r"# regard: [a-z ]+, \d+ % sure\s*$", re.MULTILINE)
 # Flags of entries, and how their placeholders are written.
 SYNTAXES: dict[str, Syntax] = {
     **dict.fromkeys(
@@ -45,6 +47,8 @@ class Entry:
     is_fuzzy: bool = False
     syntaxes: tuple[Syntax, ...] = ()
     previous: int = -1  # where `#|` begins: flags stand before it
+    comments: int = -1  # where its first comment begins
+    judged: list[tuple[int, int]] = field(default_factory=list)  # the comments on how sure it is
     fields: dict[str, Field] = field(default_factory=dict)
     forms: dict[int, Field] = field(default_factory=dict)
 
@@ -96,6 +100,11 @@ class Catalogue:
         return plural_header(language) if "INTEGER" in found or not found else found
 
 
+def judged_comment(sure: HowSure) -> str:
+    """A comment on how sure the model is of a translation."""
+    return f"# regard: {sure.verdict}, {sure.percent} % sure"
+
+
 def _entries(content: Content) -> Iterator[Entry]:
     """The entries that are not obsolete."""
     text, entry, flags = content.text, None, Entry(0)
@@ -108,8 +117,12 @@ def _entries(content: Content) -> Iterator[Entry]:
             if text.startswith("#", start) and entry is not None and entry.forms:
                 yield entry  # a comment begins the next entry
                 entry, flags = None, Entry(0)
+            if text.startswith("#", start) and flags.comments < 0:
+                flags.comments = at
             if text.startswith("#~", start):
                 flags = Entry(0)  # of the obsolete entry
+            elif _JUDGED.match(text, start, end):
+                flags.judged.append((at, end))
             elif text.startswith("#,", start):
                 names = [each.strip() for each in text[start + 2 : end].split(",")]
                 flags.flags = start + 2 if flags.flags < 0 else flags.flags

@@ -1,7 +1,7 @@
 """XLIFF 1.2 and 2.x: a target is added to each unit that has none, with a state for review."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from regard.errors import DataError
@@ -9,6 +9,7 @@ from regard.text.documents.content import Edit
 from regard.text.documents.document import (
     Code,
     Document,
+    HowSure,
     Piece,
     Pieces,
     Segments,
@@ -17,6 +18,15 @@ from regard.text.documents.document import (
     check_language,
     has_words,
     words_of,
+)
+from regard.text.documents.xliff_notes import (
+    REVIEWED,
+    TAKEN,
+    TO_REVIEW,
+    UNREVIEWED,
+    Notes,
+    metadata,
+    old_notes,
 )
 from regard.text.documents.xml import Characters, Element, Xml, escaped, read_xml
 from regard.text.marks import Mark
@@ -27,18 +37,6 @@ from regard.text.protect import protect
 PAIRED = frozenset({"g", "pc", "mrk"})
 # States in which a target is no translation yet.
 UNFINISHED = frozenset({"new", "needs-translation", "initial"})
-# How a unit says that it is to be reviewed: 1.2 in the target, 2.x in the segment.
-TO_REVIEW = {
-    "1": {"state": "needs-review-translation"},
-    "2": {"state": "translated", "subState": "regard:unreviewed"},
-}
-# How it says that a person has reviewed it, or that it is from a memory.
-REVIEWED = {"1": {"state": "translated"}, "2": {"state": "reviewed"}}
-TAKEN = {
-    "1": {"state": "translated", "state-qualifier": "exact-match"},
-    "2": {"state": "translated", "subState": "regard:exact-match"},
-}
-UNREVIEWED = re.compile("needs-.*|regard:unreviewed")
 
 
 def read(name: str, data: bytes, wish: Wish) -> Document:
@@ -50,28 +48,60 @@ def read(name: str, data: bytes, wish: Wish) -> Document:
         check_language(name, target, wish.target, "to")
     segments = Segments()
     matches: dict[int, Match] = {}
-    places: list[tuple[Element, list[tuple[Element, int]]]] = []
-    for number, (unit, key) in enumerate(_units(root)):
-        if unit.child("source") is None:
-            continue
-        places.append((unit, _segments_of(xml, unit, key or str(number), segments)))
+    sure: dict[int, HowSure] = {}
+    places: list[Place] = []
+    for number, (element, unit, key) in enumerate(_units(root)):
+        if element.child("source") is not None:
+            parts = _segments_of(xml, element, key or str(number), segments)
+            places.append(Place(element, unit, parts))
 
     def write(translations: Translations) -> bytes:
         edits: list[Edit] = []
-        for unit, parts in places:
-            if any(number in translations for _, number in parts):
-                numbers = [number for _, number in parts]
-                found = [matches[number] for number in numbers if number in matches]
-                is_taken = sum(match.percent == 100 for match in found) == len(parts)
-                is_reviewed = wish.reviewed.issuperset(numbers)
+        said: dict[int, tuple[Element, dict[str, HowSure]]] = {}
+        for place in places:
+            numbers = [number for _, number in place.parts if number in translations]
+            if numbers:
+                found = [matches[number] for number in place.numbers if number in matches]
+                doubts = [sure[number] for number in numbers if number in sure]
+                is_taken = sum(match.percent == 100 for match in found) == len(place.parts)
+                is_reviewed = wish.reviewed.issuperset(place.numbers)
                 state = REVIEWED if is_reviewed else TAKEN if is_taken else TO_REVIEW
-                edits += _edits(xml, unit, parts, translations, version, state[version], found)
+                notes = Notes.of(version, state, found, doubts)
+                edits += _edits(xml, place.element, place.parts, translations, notes)
+                _, names = said.setdefault(id(place.unit), (place.unit, {}))
+                if notes.sure:
+                    names[place.name] = notes.sure
+        for unit, names in said.values() if version == "2" else ():
+            edits += metadata(xml, unit, names)
         if edits and version == "2" and not root.attribute("trgLang") and wish.target:
             end = root.inside - 1
             edits.append(Edit(end, end, f' trgLang="{wish.target}"'))
         return xml.content.spliced(edits)
 
-    return Document(segments.found, write, is_bilingual=True, matches=matches)
+    return Document(
+        segments.found, write, is_bilingual=True, matches=matches, sure=sure, says_how_sure=True
+    )
+
+
+@dataclass(frozen=True)
+class Place:
+    """What has a source and a target, the unit that it is in, and its parts with their segments."""
+
+    element: Element
+    unit: Element
+    parts: list[tuple[Element, int]]
+
+    @property
+    def numbers(self) -> list[int]:
+        return [number for _, number in self.parts]
+
+    @property
+    def name(self) -> str:
+        """What it is called among others of its unit; "" if there are none."""
+        others = [each for each in self.unit.elements if each.name == "segment"]
+        if len(others) < 2:
+            return ""
+        return self.element.attribute("id") or str(others.index(self.element) + 1)
 
 
 def read_xliff(name: str, data: bytes) -> Xml:
@@ -109,7 +139,7 @@ def translated_units(name: str, data: bytes) -> Iterator[Translated]:
     for file in xml.root.all("file"):
         first, second = zip(languages_of(file), languages_of(xml.root), strict=True)
         languages = first[0] or first[1], second[0] or second[1]
-        for unit, _ in _units(file):
+        for unit, _, _ in _units(file):
             if unit.child("source") is None:
                 continue
             state = state_of(unit)
@@ -143,22 +173,24 @@ def state_of(unit: Element) -> str:
     return (target.attribute("state") if target else "") or unit.attribute("state")
 
 
-def _units(root: Element) -> Iterator[tuple[Element, str]]:
+def _units(root: Element) -> Iterator[tuple[Element, Element, str]]:
     """What has a source and a target, and is to be translated: trans-unit in 1.2, segment in 2.x,
-    with what names it.
+    with the unit that it is or is in, and what names it.
     """
-    waiting = [(root, "", True)]
+    waiting = [(root, root, "", True)]
     while waiting:
-        found, key, wanted = waiting.pop()
+        found, unit, key, wanted = waiting.pop()
         wanted = {"no": False, "yes": True}.get(found.attribute("translate"), wanted)
         if found.name in ("file", "group", "unit", "trans-unit", "segment"):
             name = found.attribute("original") or found.attribute("id")
             key = f"{key}/{name}" if name else key
+        if found.name in ("unit", "trans-unit"):
+            unit = found
         if found.name in ("trans-unit", "segment"):
             if wanted:
-                yield found, key
+                yield found, unit, key
         else:
-            waiting += [(each, key, wanted) for each in reversed(found.elements)]
+            waiting += [(each, unit, key, wanted) for each in reversed(found.elements)]
 
 
 def _segments_of(
@@ -234,9 +266,7 @@ def _edits(
     unit: Element,
     parts: list[tuple[Element, int]],
     translations: Translations,
-    version: str,
-    state: dict[str, str],
-    found: Sequence[Match],
+    notes: Notes,
 ) -> Iterator[Edit]:
     text = xml.content.text
     source, target = unit.child("source"), unit.child("target")
@@ -256,34 +286,27 @@ def _edits(
     prefix = tag[1 : tag.index("source")]
     before = text[: source.start]
     space = before[len(before.rstrip()) :]
-    others = [each for each in found if each.percent < 100 and version == "1"]
-    similar = "".join(space + suggested(each, prefix) for each in others)
-    if version == "2":
+    version, state = notes.version, notes.state
+    beside = notes.beside(prefix, space, inner)
+    if version == "1":
+        yield from old_notes(xml, unit)
+    else:
         opening = text[unit.start : unit.inside]
         yield Edit(unit.start, unit.inside, _with(opening, state))
     if target is None:
         opening = _with(f"<{prefix}target>", state if version == "1" else {})
         new = f"{space}{opening}{inner}</{prefix}target>"
-        yield Edit(whole.end, whole.end, new + similar)
+        yield Edit(whole.end, whole.end, new + beside)
         return
     opening = text[target.start : target.inside]
     if target.inside == target.end:  # <target/>
         opening = opening[:-2].rstrip() + ">"
     if version == "1":
         opening = _with(opening, state)
-    yield Edit(target.start, target.end, f"{opening}{inner}</{prefix}target>{similar}")
+    yield Edit(target.start, target.end, f"{opening}{inner}</{prefix}target>{beside}")
 
 
-def suggested(match: Match, prefix: str) -> str:
-    """A similar text of a memory, beside the target of a unit."""
-    return (
-        f'<{prefix}alt-trans match-quality="{match.percent}%" origin="memory">'
-        f"<{prefix}source>{escaped(match.source)}</{prefix}source>"
-        f"<{prefix}target>{escaped(match.target)}</{prefix}target></{prefix}alt-trans>"
-    )
-
-
-def _with(opening: str, attributes: dict[str, str]) -> str:
+def _with(opening: str, attributes: Mapping[str, str]) -> str:
     """A tag with these attributes, instead of others of their names or none."""
     for name, value in attributes.items():
         new = f' {name}="{value}"'
