@@ -26,7 +26,8 @@ from selenium.webdriver.remote.webelement import WebElement  # noqa: E402
 
 TEXT = "4 1 7"
 VIEWS = (
-    *("translate", "alignment", "heads", "numbers", "beam", "training", "positions", "compare"),
+    *("translate", "model", "alignment", "heads", "numbers", "beam", "training"),
+    *("positions", "compare"),
 )
 # Seconds; on a machine that is busy with other things, more.
 PATIENCE = float(os.environ.get("REGARD_TEST_PATIENCE", "60"))

@@ -6,7 +6,7 @@ K keys, h heads, d_k the width of a head.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -138,10 +138,17 @@ def recorded_calls(attention: Attention, model: "Model", *inputs: Tensor) -> lis
     return calls
 
 
-def dot_product_row(attention: MultiHeadAttention, call: dict[str, Any], query: int) -> Row:
+class DotProducts(NamedTuple):
+    """What a multi-head attention compares and mixes in a call, for the first of its sentences."""
+
+    queries: Tensor  # [h, Q, d_k], rotated by their positions if these are rotary
+    keys: Tensor  # [h, K, d_k], likewise
+    values: Tensor  # [h, K, d_k]
+    visible: Tensor  # [h, Q, K], False where the mask, or a forced head, forbids attention
+
+
+def dot_products(attention: MultiHeadAttention, call: dict[str, Any]) -> DotProducts:
     x: Tensor = call["x"]
-    if not 0 <= query < x.size(1):
-        raise RequestError(f"query {query}: there are {x.size(1)} queries, counted from 0")
     if isinstance(attention, SelfAttention):
         queries, keys, values = attention.project(x)
         if (rotation := call.get("rotation")) is not None:
@@ -152,16 +159,24 @@ def dot_product_row(attention: MultiHeadAttention, call: dict[str, Any], query: 
     everywhere = torch.ones(*queries.shape[:-1], keys.size(-2), dtype=torch.bool)  # [1, h, Q, K]
     seen = everywhere if visible is None else everywhere & visible.cpu()
     seen = restrict_to_forced(seen, attention.forced, positions_of(queries).cpu())
-    chosen = queries[0, :, query]
-    width, d_k = attention.out_projection.in_features, queries.size(-1)
+    return DotProducts(queries[0], keys[0], values[0], seen[0])
+
+
+def dot_product_row(attention: MultiHeadAttention, call: dict[str, Any], query: int) -> Row:
+    x: Tensor = call["x"]
+    if not 0 <= query < x.size(1):
+        raise RequestError(f"query {query}: there are {x.size(1)} queries, counted from 0")
+    found = dot_products(attention, call)
+    chosen = found.queries[:, query]
+    width, d_k = attention.out_projection.in_features, chosen.size(-1)
     weight = attention.out_projection.weight  # [d_model, h * d_k]
     return Row(
         queries=chosen,
-        keys=keys[0],
-        values=values[0],
-        products=chosen[:, None] * keys[0],
+        keys=found.keys,
+        values=found.values,
+        products=chosen[:, None] * found.keys,
         scale=math.sqrt(d_k),
-        visible=seen[0, :, query],
+        visible=found.visible[:, query],
         out=weight.T.unflatten(0, (width // d_k, d_k)),
         bias=attention.out_projection.bias,
     )

@@ -88,6 +88,33 @@ class TextLayer(Text):
     measure: Measure = "weights"
 
 
+class Input(Changed):
+    """What goes through a model: a source and an output for one that translates, else a text."""
+
+    source: Ids = Field(default=[], max_length=LONGEST)
+    output: Ids = Field(default=[], max_length=LONGEST)
+    text: str = Field(default="", max_length=20_000)
+    prefix: Ids = Field(default=[], max_length=LONGEST)
+    # The place of the visitor: a row of the output or the text, and one of the source.
+    row: int = Field(0, ge=0, le=LONGEST)
+    col: int = Field(0, ge=0, le=LONGEST)
+
+
+class InBox(Input):
+    box: str = Field(max_length=200)
+    head: int = Field(0, ge=0, le=1024)
+
+
+class InStage(InBox):
+    stage: int = Field(ge=0, le=100)
+
+
+class InCell(InStage):
+    """A number of a stage, by its place."""
+
+    at: tuple[int, int]
+
+
 class Samples(Asked):
     """Validation images, by their places; without any, a choice of them."""
 

@@ -17,6 +17,7 @@ from regard.training.log import entry_of
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from regard.inspect.flow.parts import Flow
     from regard.inspect.heads.heads import Head
     from regard.inspect.maps import Maps
     from regard.studio.series import Known
@@ -49,6 +50,7 @@ class OpenRun:
         self._models: dict[tuple[int, int], Any] = {}
         # The last results, which may be asked for again; used while a model is open.
         self.maps: tuple[str, Maps] | None = None
+        self.flow: tuple[str, Flow] | None = None
         self.means: dict[int, dict[Head, Tensor]] = {}
         self.text_maps: tuple[str, Maps] | None = None
         self.confusions: dict[int, dict[str, Any]] = {}
@@ -147,7 +149,7 @@ class OpenRun:
             while len(self._models) >= MODELS:
                 del self._models[next(iter(self._models))]
             self._models[key] = load(self.folder, self.task, step, self.device)
-            self.maps, self.text_maps, self.words = None, None, None
+            self.maps, self.flow, self.text_maps, self.words = None, None, None, None
             self.means, self.confusions = {}, {}
         return self._models[key]
 

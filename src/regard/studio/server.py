@@ -24,6 +24,10 @@ from regard.studio.requests import (
     Described,
     Found,
     Image,
+    InBox,
+    InCell,
+    Input,
+    InStage,
     Layer,
     Length,
     Looked,
@@ -57,6 +61,7 @@ def build_app(runs: Sequence[OpenRun], host: str = "127.0.0.1", token: str = "")
         Route("/api/translate", translated, methods=["POST"]),
         Route("/api/layer", layer, methods=["POST"]),
         Route("/api/text_layer", layer, methods=["POST"]),
+        Route("/api/model_stage", layer, methods=["POST"]),
         Route("/api/square", squared, methods=["POST"]),
         Route("/api/{question}", answered, methods=["POST"]),
         Mount("/", StaticFiles(directory=PAGE, html=True)),
@@ -150,7 +155,7 @@ Answer = Callable[[OpenRun, Any], dict[str, Any]]
 
 def questions() -> dict[str, tuple[type[Asked], Answer]]:
     """The questions by name, each with its schema and its answer, which needs PyTorch."""
-    from regard.studio import captions, endpoints, images, matches, texts, words
+    from regard.studio import captions, endpoints, images, matches, model, texts, words
     from regard.studio.series import series_forecast, series_names, series_overview, series_past
     from regard.studio.series_scores import series_scores
 
@@ -171,6 +176,9 @@ def questions() -> dict[str, tuple[type[Asked], Answer]]:
         "series_scores": (Asked, series_scores),
         "word_map": (WordCount, words.word_map),
         "near": (Near, words.near),
+        "model": (Input, model.outline),
+        "model_box": (InBox, model.opened_box),
+        "model_cell": (InCell, model.cell),
         "trace": (Pair, endpoints.trace),
         "weight": (Weight, endpoints.weight),
         "tree": (Sentence, endpoints.tree),
@@ -194,25 +202,29 @@ async def answered(request: Request) -> Response:
 
 
 async def layer(request: Request) -> Response:
-    """The weights of a layer as they are in memory: float32, little-endian, row by row."""
+    """Numbers of a layer as they are in memory: float32, little-endian, row by row."""
     values = await body(request)
 
     def work() -> tuple[bytes, list[int]]:
-        if request.url.path.endswith("text_layer"):
-            from regard.studio.texts import text_layer
-
-            of_text = checked(TextLayer, values)
-            weights = text_layer(run_of(request, of_text.run), of_text)
-        else:
-            from regard.studio import endpoints
-
-            asked = checked(Layer, values)
-            weights = endpoints.layer(run_of(request, asked.run), asked)
-        return weights.numpy().astype("<f4").tobytes(), list(weights.shape)
+        kind, answer = tensors()[request.url.path.rpartition("/")[2]]
+        asked = checked(kind, values)
+        found = answer(run_of(request, asked.run), asked)
+        return found.numpy().astype("<f4").tobytes(), list(found.shape)
 
     data, shape = await run_in_threadpool(work)
     headers = {"X-Shape": ",".join(map(str, shape))}
     return Response(data, media_type="application/octet-stream", headers=headers)
+
+
+def tensors() -> dict[str, tuple[type[Asked], Callable[[OpenRun, Any], Any]]]:
+    """The questions that are answered with a tensor."""
+    from regard.studio import endpoints, model, texts
+
+    return {
+        "layer": (Layer, endpoints.layer),
+        "text_layer": (TextLayer, texts.text_layer),
+        "model_stage": (InStage, model.stage),
+    }
 
 
 class Left(Exception):

@@ -84,8 +84,8 @@ TASKS: dict[str, Entry] = {
             options=frozenset({"preset", "languages"}),
             serves=frozenset({"translations"}),
             views=(
-                *("translate", "alignment", "heads", "numbers", "beam", "training", "positions"),
-                "compare",
+                *("translate", "model", "alignment", "heads", "numbers", "beam", "training"),
+                *("positions", "compare"),
             ),
             commands=frozenset(
                 {"translate", "file", "learn", "compare", "heads", "prune"}
@@ -104,7 +104,7 @@ TASKS: dict[str, Entry] = {
             ),
             columns=(TEXT,),
             serves=frozenset({"completions", "embeddings"}),
-            views=("text", "training"),
+            views=("text", "model", "training"),
             title="Write",
             explanation=(
                 "The model continues your text. Under each token is its probability; open one to "
@@ -119,7 +119,7 @@ TASKS: dict[str, Entry] = {
             flag="text",
             columns=(TEXT,),
             serves=frozenset({"embeddings"}),
-            views=("text", "training"),
+            views=("text", "model", "training"),
             title="Fill in",
             explanation=(
                 "Write [MASK] where a word is missing: the model ranks what may stand there."
@@ -144,7 +144,7 @@ TASKS: dict[str, Entry] = {
             ),
             columns=(TEXT, Column(("label",), "label")),
             serves=frozenset({"embeddings"}),
-            views=("text", "training"),
+            views=("text", "model", "training"),
             title="Classify",
             explanation="The probability of each label.",
             commands=frozenset({"classify"}),
@@ -161,7 +161,7 @@ TASKS: dict[str, Entry] = {
                 Column(("labels", "tags", "upos", "pos_tags", "ner_tags"), "labels"),
             ),
             serves=frozenset({"embeddings"}),
-            views=("text", "training"),
+            views=("text", "model", "training"),
             title="Tag",
             explanation="A label for each word, with its probability.",
             commands=frozenset({"tag"}),

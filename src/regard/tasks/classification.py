@@ -19,6 +19,7 @@ from regard.tasks.task import Evaluation, Section, Task, Test, TextQuestion
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from regard.inspect.flow.parts import Flow
     from regard.models import Labeller
     from regard.tasks.labelling import Labelling
 
@@ -220,6 +221,12 @@ def look(classifier: Classifier, asked: TextQuestion) -> Section:
     return {"pieces": pieces, "labels": found.probabilities}
 
 
+def flow(classifier: Classifier, asked: TextQuestion) -> "Flow":
+    from regard.tasks.text_flow import labels_flow
+
+    return labels_flow(classifier.labelling, [asked.text], whole_text=True)
+
+
 TASK = Task(
     name="classification",
     recipe=ClassificationRecipe,
@@ -239,6 +246,7 @@ TASK = Task(
     check=labelled_report,
     planning=label_sizes.planning(UNITS),
     look=look,
+    flow=flow,
     attend=labels.attend,
     reader=labels.reader,
     sizes_of_old_run=labels.sizes_of_old_run,

@@ -46,6 +46,7 @@ from regard.training.events import Event, ExamplesReady
 if TYPE_CHECKING:
     from torch import nn
 
+    from regard.inspect.flow.parts import Flow
     from regard.inspect.maps import Maps
     from regard.tasks.embedder import Reader
     from regard.tasks.writer import Writer
@@ -224,6 +225,12 @@ def reader(run: Run, device: str) -> "Reader":
     return writing_reader(run, device)
 
 
+def flow(writer: "Writer", asked: TextQuestion) -> "Flow":
+    from regard.tasks.text_flow import writer_flow
+
+    return writer_flow(writer, asked)
+
+
 TASK = Task(
     name="language-model",
     recipe=LanguageModelRecipe,
@@ -250,6 +257,7 @@ TASK = Task(
         has_lengths=False,
     ),
     look=look,
+    flow=flow,
     attend=attend,
     reader=reader,
     sizes_of_old_run=running_text.same_size,

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from torch import nn
 
     from regard.data.stream import Stream
+    from regard.inspect.flow.parts import Flow
     from regard.inspect.maps import Maps
     from regard.tasks.embedder import Reader
     from regard.tasks.filler import Filler
@@ -262,6 +263,12 @@ def reader(run: Run, device: str) -> "Reader":
     return masked_reader(run, device)
 
 
+def flow(filler: "Filler", asked: TextQuestion) -> "Flow":
+    from regard.tasks.text_flow import filler_flow
+
+    return filler_flow(filler, asked)
+
+
 TASK = Task(
     name="masked-language-model",
     recipe=MaskedLanguageModelRecipe,
@@ -294,6 +301,7 @@ TASK = Task(
         has_lengths=False,
     ),
     look=look,
+    flow=flow,
     attend=attend,
     reader=reader,
     sizes_of_old_run=running_text.same_size,

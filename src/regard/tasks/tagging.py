@@ -23,6 +23,7 @@ from regard.text.word_cutter import WordCutter
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from regard.inspect.flow.parts import Flow
     from regard.models import Labeller
     from regard.tasks.labelling import Labelling
 
@@ -268,6 +269,13 @@ def look(tagger: Tagger, asked: TextQuestion) -> Section:
     return {"pieces": pieces, "tags": [asdict(each) for each in found]}
 
 
+def flow(tagger: Tagger, asked: TextQuestion) -> "Flow":
+    from regard.tasks.text_flow import labels_flow
+
+    words = words_of(asked.text, 1, tagger.cutter)
+    return labels_flow(tagger.labelling, words, whole_text=False)
+
+
 TASK = Task(
     name="tagging",
     recipe=TaggingRecipe,
@@ -284,6 +292,7 @@ TASK = Task(
     check=tagged_report,
     planning=label_sizes.planning(UNITS),
     look=look,
+    flow=flow,
     attend=labels.attend,
     reader=labels.reader,
     sizes_of_old_run=labels.sizes_of_old_run,

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from torch import nn
 
     from regard.evaluate.validation import HeldOut
+    from regard.inspect.flow.parts import Flow
     from regard.inspect.images.looked import Looked
     from regard.inspect.maps import Maps
     from regard.inspect.series import SeriesMaps
@@ -336,6 +337,8 @@ class Task:
     # Looking inside: an answer for the studio's text view, attention maps, vectors of texts.
     look: Callable[[Any, TextQuestion], Section] | None = None
     attend: "Callable[[Path, str, str | None, str], tuple[Any, Maps]] | None" = None
+    # The way of a text through the model, box by box, for the studio's model view.
+    flow: "Callable[[Any, TextQuestion], Flow] | None" = None
     # The same for an image: run folder, image, what to ask about it, device.
     attend_image: "Callable[[Path, Path, ImageQuestion, str], Looked] | None" = None
     # The same for a series: run folder, files of newer data, name of the series, device.

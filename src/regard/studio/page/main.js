@@ -41,6 +41,7 @@ function show() {
   }
   document.title = `${title} · regard studio`;
   document.body.dataset.view = name;
+  document.body.dataset.translates = String(session.run?.views.includes("translate") ?? true);
   if (content.firstElementChild !== view.root) content.replaceChildren(view.root);
   view.update();
 }
@@ -71,7 +72,7 @@ const OF_ANOTHER_RUN = {
   step: 0,
   ...{ prefix: [], typed: "", adopted: [], off: [] },
   ...{ sample: 0, about: "", hidden: [], word: -1, images: [], texts: "", row: -1, col: -1 },
-  ...{ series: 0, end: -1, without: [], layer: -1, head: -1 },
+  ...{ series: 0, end: -1, without: [], layer: -1, head: -1, box: "" },
 };
 
 function describeRuns() {

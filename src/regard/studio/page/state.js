@@ -44,6 +44,7 @@ export const DEFAULTS = Object.freeze({
   against: 0, // the checkpoint a single run is compared with
   near: "", // a word that a map of words shows the neighbours of
   shown: 600, // words on the map
+  box: "", // of the model, which is open
   shuffle: 1, // which of the orders of the words is tried
 });
 

@@ -27,7 +27,7 @@ export function largest(...lists) {
 }
 
 /** Rows of long vectors, the first numbers of each until all are asked for. */
-export function vectors(rows, { first = 8, dims = "d" } = {}) {
+export function vectors(rows, { first = 8, dims = "d", labels = [] } = {}) {
   const box = h("div", { class: "vectors" });
   const width = Math.max(...rows.map(({ values }) => values.length));
   let all = width <= first;
@@ -49,7 +49,7 @@ export function vectors(rows, { first = 8, dims = "d" } = {}) {
               "tr",
               {},
               h("td", {}),
-              Array.from({ length: shown }, (_, at) => h("th", { scope: "col" }, `${dims}${at + 1}`)),
+              Array.from({ length: shown }, (_, at) => h("th", { scope: "col" }, labels[at] ?? `${dims}${at + 1}`)),
               h("td", {}),
             ),
           ),

@@ -8,6 +8,7 @@ import { heads } from "./views/heads.js";
 import { image } from "./views/image.js";
 import { map } from "./views/map.js";
 import { match } from "./views/match.js";
+import { model } from "./views/model.js";
 import { numbers } from "./views/numbers.js";
 import { positions } from "./views/positions.js";
 import { series } from "./views/series.js";
@@ -22,6 +23,7 @@ export const VIEWS = [
   ["caption", "Caption", caption],
   ["match", "Match", match],
   ["series", "Series", series],
+  ["model", "Model", model],
   ["alignment", "Alignment", alignment],
   ["heads", "Heads", heads],
   ["numbers", "Numbers", numbers],
