@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice, starmap
 from pathlib import Path
 from typing import Any
@@ -58,6 +58,7 @@ class Corpus:
     languages: Languages | None = None
     columns: Columns = ()
     turned: bool = False  # its names show that the target comes first
+    with_tags: bool = False  # tags of other programs are in the texts, as <1> and </1>
 
     def read(self) -> Iterator[Pair]:
         """Line i gives pair i, empty or not."""
@@ -68,11 +69,12 @@ class Corpus:
         if kind in OBJECTS:
             return _from_objects(path, self)
         if kind in MEMORIES:
-            return starmap(Pair, tmx.two_texts(path, self.languages))
+            return starmap(Pair, tmx.two_texts(path, self.languages, self.with_tags))
         if kind in ARCHIVES:
             return starmap(Pair, moses.two_sides(path, self.languages))
         if kind in TRANSLATIONS:
-            return starmap(Pair, translation_files.two_texts(path, self.languages))
+            found = translation_files.two_texts(path, self.languages, self.with_tags)
+            return starmap(Pair, found)
         return _from_columns(path, self.layout())
 
     def layout(self) -> TableLayout:
@@ -104,6 +106,12 @@ def read_pairs(
     """
     found = corpora(paths, languages, columns)
     return chain.from_iterable(each.read() for each in found)
+
+
+def read_tagged_pairs(paths: Sequence[Path], languages: Languages | None = None) -> Iterator[Pair]:
+    """The same for a memory: with the tags of other programs, as in `Click <1>here</1>`."""
+    found = corpora(paths, languages)
+    return chain.from_iterable(replace(each, with_tags=True).read() for each in found)
 
 
 def corpora(

@@ -5,7 +5,7 @@ from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
 from regard import __version__
-from regard.data.corpus import read_pairs
+from regard.data.corpus import read_tagged_pairs
 from regard.errors import DataError
 from regard.text.documents.xml import escaped
 from regard.text.memory import Memory
@@ -14,10 +14,12 @@ MOST_PAIRS = 1_000_000
 
 
 def read_memory(paths: Sequence[Path], languages: tuple[str, str] | None) -> Memory:
-    """The pairs of all files that can be trained on, such as .tmx, .tsv, .csv, .po and .xliff."""
+    """The pairs of all files that can be trained on, such as .tmx, .tsv, .csv, .po and .xliff, with
+    the tags in their texts.
+    """
     pairs = []
     for path in paths:
-        for pair in read_pairs([path], languages):
+        for pair in read_tagged_pairs([path], languages):
             if pair.source.strip() and pair.target.strip():
                 pairs.append((pair.source, pair.target))
             if len(pairs) > MOST_PAIRS:

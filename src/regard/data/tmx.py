@@ -1,7 +1,8 @@
 """Translation memories (TMX): units that hold the same text in two or more languages.
 
 They are read as a stream. Of the tags inside a segment, those of the program that wrote it are left
-out with what they hold, and `hi` leaves its text, so a pair is plain text.
+out with what they hold, and `hi` leaves its text, so a pair is plain text; or they become tags with
+numbers, as in `Click <1>here</1>`, and placeholders what they hold.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from pathlib import Path
 from regard.data.lines import chunks
 from regard.errors import DataError
 from regard.text.languages import base_code
+from regard.text.marks import Mark
+from regard.text.protect import protect
 from regard.text.safe_xml import LONGEST_TEXT, read_xml
 
 Texts = dict[str, str]  # by the code of the language, as the file writes it
@@ -21,6 +24,8 @@ Unit = tuple[Texts, str]  # and its place
 # So many units show which languages a memory has.
 LOOKED_AT = 2000
 MOST_NAMED = 20
+# So much is looked at of what a tag holds.
+MOST_HELD = 200
 # Tags that hold code of the program that wrote the file, such as a font or a field.
 CODES = frozenset({"bpt", "ept", "ph", "it", "ut"})
 # Of these, tags that come in twos stand inside words; one alone, between two words, is a break.
@@ -28,9 +33,9 @@ ALONE = frozenset({"ph", "it", "ut"})
 _SPACES = str.maketrans("\t\n\r", "   ")
 
 
-def units(path: Path) -> Iterator[Unit]:
+def units(path: Path, with_tags: bool = False) -> Iterator[Unit]:
     """Each unit, with the line where it begins."""
-    handler = _Units(path)
+    handler = _TaggedUnits(path) if with_tags else _Units(path)
     for _ in read_xml(chunks(path), str(path), handler, doctype="tmx"):
         yield from handler.taken()
     if not handler.has_body:
@@ -110,6 +115,55 @@ class _Units:
         self.parts.append(data)
 
 
+class _TaggedUnits(_Units):
+    """Keeps the tags of a segment, numbered by what the two languages have in common."""
+
+    def start(self, name: str, attributes: Mapping[str, str], line: int) -> None:
+        if name == "seg":
+            self.tags: list[str] = []  # those that are open
+            self.pairs: dict[str, str] = {}  # names of pairs, by what their two ends share
+            self.count = 0
+            self.held = ""
+        elif self.parts is not None:
+            self.held = "" if not self.codes else self.held
+            self.tags.append(self.tag(name, attributes))
+            if name == "hi" and not self.codes:
+                self.parts.append(f"<{self.tags[-1]}>")
+        super().start(name, attributes, line)
+
+    def tag(self, name: str, attributes: Mapping[str, str]) -> str:
+        self.count += 1
+        own, shared = attributes.get("i", ""), attributes.get("x", "")
+        if name == "ept":
+            return self.pairs.get(own, own or str(self.count))
+        found = shared or own or str(self.count)
+        if name == "bpt":
+            self.pairs[own] = found
+        return found if found.isdigit() and len(found) < 4 else str(self.count)
+
+    def end(self, name: str) -> None:
+        if self.parts is not None and name != "seg":
+            tag = self.tags.pop()
+            if name == "hi" and not self.codes:
+                self.parts.append(f"</{tag}>")
+            elif self.codes == 1:
+                whole = {"bpt": f"<{tag}>", "ept": f"</{tag}>"}.get(name, f"<{tag}/>")
+                self.parts.append(self.held if is_placeholder(self.held) else whole)
+                self.break_between = False
+        super().end(name)
+
+    def text(self, data: str) -> None:
+        if self.parts is not None and self.codes:
+            self.held = (self.held + data)[:MOST_HELD]
+        super().text(data)
+
+
+def is_placeholder(text: str) -> bool:
+    """Whether a code of a program is a placeholder, such as `%s` or `{name}`."""
+    parts = protect(text).parts
+    return len(parts) == 1 and isinstance(parts[0], Mark) and parts[0].word
+
+
 def languages_of_units(path: Path) -> tuple[str, str]:
     """The only two languages of a memory, that of its source first."""
     found: dict[str, str] = {}
@@ -133,7 +187,7 @@ def wrong_languages(path: Path, codes: Sequence[str]) -> DataError:
 
 
 def two_texts(
-    path: Path, languages: tuple[str, str] | None = None
+    path: Path, languages: tuple[str, str] | None = None, with_tags: bool = False
 ) -> Iterator[tuple[str, str, str]]:
     """Source, target and place of each unit that has both languages; without any asked for, the
     only two.
@@ -141,7 +195,7 @@ def two_texts(
     wanted = languages or languages_of_units(path)
     found: dict[str, str] = {}
     count = 0
-    for texts, place in units(path):
+    for texts, place in units(path, with_tags):
         source, target = (text_in(texts, code, wanted) for code in wanted)
         if source is not None and target is not None:
             count += 1

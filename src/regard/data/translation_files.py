@@ -18,6 +18,7 @@ from regard.text.documents.formats import MOST_BYTES
 from regard.text.documents.plurals import form_of
 from regard.text.documents.po_entries import Catalogue, Entry
 from regard.text.documents.sentences import marked
+from regard.text.documents.tagged import tagged_pair
 from regard.text.documents.xliff import translated_units
 from regard.text.languages import NAMES, base_code
 
@@ -40,11 +41,12 @@ class TranslationFile:
     path: Path
     languages: Languages = ("", "")
     is_assumed: bool = False
+    with_tags: bool = False  # as <1> and </1>; else they are left out
     pairs: list[tuple[str, str, int]] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
 
     @classmethod
-    def read(cls, path: Path) -> TranslationFile:
+    def read(cls, path: Path, with_tags: bool = False) -> TranslationFile:
         data = bytearray()
         for chunk in chunks(path):
             data += chunk
@@ -52,7 +54,7 @@ class TranslationFile:
                 raise DataError(
                     f"{path}: is larger than {MOST_BYTES >> 20} MiB; cut it into smaller files"
                 )
-        return READERS[kind_of(path)](cls(path), bytes(data))
+        return READERS[kind_of(path)](cls(path, with_tags=with_tags), bytes(data))
 
     def add(self, source: str, target: str, line: int) -> None:
         source, target = (text.translate(_SPACES).strip() for text in (source, target))
@@ -70,9 +72,11 @@ class TranslationFile:
         return f"{said}; taken to be from English" if self.is_assumed else said
 
 
-def two_texts(path: Path, wanted: Languages | None = None) -> Iterator[tuple[str, str, str]]:
+def two_texts(
+    path: Path, wanted: Languages | None = None, with_tags: bool = False
+) -> Iterator[tuple[str, str, str]]:
     """Source, target and place of each finished entry, in the direction that is asked for."""
-    found = TranslationFile.read(path)
+    found = TranslationFile.read(path, with_tags)
     if not found.pairs:
         raise DataError(f"{found.remark()}; give a file with finished translations")
     turned = wanted is not None and is_turned(found, wanted)
@@ -158,7 +162,10 @@ def of_xliff(found: TranslationFile, data: bytes) -> TranslationFile:
             found.left_out[UNREVIEWED] += 1
         else:
             for source, target in unit.pairs:
-                found.add(plain(source), plain(target), unit.line)
+                if found.with_tags:
+                    found.add(*tagged_pair(source, target), unit.line)
+                else:
+                    found.add(plain(source), plain(target), unit.line)
     if len(languages) > 1:
         named = ", ".join(" → ".join(each) for each in languages)
         raise DataError(f"{found.path}: holds {named}; give a file of one pair of languages")
@@ -169,7 +176,7 @@ def of_xliff(found: TranslationFile, data: bytes) -> TranslationFile:
 def plain(pieces: Pieces) -> str:
     """The text as a translator reads it: with the codes that stand for words."""
     text, _ = marked(pieces)
-    return text.layout(lambda _, mark: mark.text if mark.word else "").text
+    return text.without_tags
 
 
 READERS: dict[str, Callable[[TranslationFile, bytes], TranslationFile]] = {

@@ -92,6 +92,11 @@ class MarkedText:
         return self.layout().text
 
     @property
+    def without_tags(self) -> str:
+        """The text with the marks that stand for words, and no others."""
+        return self.layout(lambda _, mark: mark.text if mark.word else "").text
+
+    @property
     def written(self) -> str:
         """The text without its marks, every space of it."""
         return "".join(part for part in self.parts if isinstance(part, str))

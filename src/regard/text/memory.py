@@ -15,7 +15,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from regard.text.marks import UNIT
+from regard.text.carried_tags import bare, carried, shape
+from regard.text.marks import UNIT, MarkedText
 from regard.text.protect import SIGNS, protect
 
 Ids = npt.NDArray[np.int32]
@@ -54,9 +55,36 @@ class Memory:
         return len(self._targets)
 
     def exact(self, text: str) -> Match | None:
-        """The same text."""
+        """The same text, or one that had tags beside."""
         target = self._targets.get(plain(text))
+        if target is None:
+            target = self._bare.get(plain(text))
         return None if target is None else Match(text, target, 100)
+
+    @cached_property
+    def _bare(self) -> dict[str, str]:
+        """Texts that have tags, without these."""
+        tagged = {text: target for text, target in self._targets.items() if "<" in text}
+        return {plain(bare(text)): bare(target) for text, target in tagged.items()}
+
+    def exact_marked(self, text: MarkedText) -> MarkedText | None:
+        """The translation of the same text with the same marks, with the marks of this text."""
+        if not text.marks:
+            match = self.exact(text.written)
+            return None if match is None else text.with_parts([match.target])
+        known = self._shapes.get(plain(shape(text)))
+        return carried(*known, text) if known else None
+
+    @cached_property
+    def _shapes(self) -> dict[str, tuple[str, str]]:
+        """The texts that have marks, by their shapes."""
+        found = {}
+        for source, target in self._targets.items():
+            if SIGNS.search(source):
+                marked = protect(source)
+                if marked.marks:
+                    found[plain(shape(marked))] = source, target
+        return found
 
     def best(self, text: str, least: int = USUAL) -> Match | None:
         """The most similar text that is at least this many percent the same."""
@@ -80,7 +108,7 @@ class Memory:
         source = self._sources[rows[place]]
         # Texts of the same words differ in capitals or spaces.
         percent = min(99, math.floor(100 * score + 1e-9))
-        return Match(source, self._targets[source], percent)
+        return Match(bare(source), bare(self._targets[source]), percent)
 
     @cached_property
     def _sources(self) -> list[str]:
@@ -97,12 +125,14 @@ def plain(text: str) -> str:
 
 
 def words_of(text: str) -> list[str]:
-    """Words and marks in small letters. A placeholder is one word, and `%s` is not `%d`."""
+    """Words and marks in small letters, tags left out. A placeholder is one word, and `%s` is not
+    `%d`.
+    """
     words: list[str] = []
     for part in protect(text).parts if SIGNS.search(text) else (text,):
         if isinstance(part, str):
             words += UNIT.findall(part.casefold())
-        else:
+        elif part.word:
             words.append(part.text)
     return words[:MOST_WORDS]
 

@@ -104,6 +104,36 @@ def test_a_correction_answers_in_every_way_of_asking(run: Run, engine: EngineNam
     assert [each.text for each in alternatives] == ["as it should be"]
 
 
+@pytest.mark.parametrize("engine", ["torch", "ctranslate2"])
+def test_a_correction_with_tags_and_placeholders_answers_the_same_text(
+    run: Run, engine: EngineName, tmp_path: Path
+) -> None:
+    Corrections(run).add({"ok <b>2</b> %s": "%s <b>zwei</b> eins", "3 {name}": "{name} drei"})
+    translator = Translator.load(run.folder, engine=engine)
+    assert translator.translate("ok <b>2</b> %s") == "%s <b>zwei</b> eins"
+    assert (
+        translator.translate("<p>ok <i>2</i> %s</p>", format="html") == "<p>%s <i>zwei</i> eins</p>"
+    )
+    assert translator.translate("3 {name}") == "{name} drei"
+    assert translator.translate("3 {other}") != "{other} drei"
+    (found,) = translator.translations_in_format(["3 {name}"], "text", translator.search)[0]
+    assert (found.text, found.match) == ("{name} drei", Match("3 {name}", "{name} drei", 100))
+    path = tmp_path / "a.po"
+    path.write_text('msgid "ok <b>2</b> %s"\nmsgstr ""\n')
+    translator.translate_file(path, path)
+    assert 'msgstr "%s <b>zwei</b> eins"' in path.read_text()
+
+
+def test_the_model_learns_from_texts_without_their_tags(run: Run) -> None:
+    given = [*corrections(58), Pair("2 <b>4</b> %s", "dua <b>tri</b> %s amen", "")]
+    for event in teach(run, [*given, Pair("4 <i>4</i>", "<i>tri</i> tri", "")]):
+        if isinstance(event, Phase) and "Comparing" in str(event):
+            break
+    learned = b"".join(each.read_bytes() for each in (run.folder / "learning").glob("*new.jsonl"))
+    assert b"<b>" not in learned
+    assert b'"2 4 %s"' in learned
+
+
 def test_better_weights_are_kept_and_can_be_taken_back(
     run: Run, judged: Callable[..., None]
 ) -> None:

@@ -112,3 +112,40 @@ def test_sentences_of_a_text_are_taken_too(folder: Path, memory: Path, tmp_path:
     assert "Sentence." in found
     assert found.endswith("<p>x</p>")
     assert done.taken == 1
+
+
+TAGGED = (
+    unit(
+        xx='h <bpt i="1">&lt;b&gt;</bpt>a<ept i="1">&lt;/b&gt;</ept>.',
+        yy='<bpt i="1">&lt;b&gt;</bpt>AA<ept i="1">&lt;/b&gt;</ept> hh!',
+    )
+    + unit(xx='b <ph x="1">%s</ph> c.', yy='<ph x="1">%s</ph> bc!')
+    + unit(xx="<hi>d</hi> e.", yy="E <hi>D</hi>!")
+)
+
+
+def test_a_memory_with_tags_is_used_for_the_same_text_with_tags(
+    folder: Path, tmp_path: Path
+) -> None:
+    memory = tmp_path / "memory.tmx"
+    memory.write_text(tmx(TAGGED, "xx"))
+    page = tmp_path / "page.html"
+    page.write_text("<p>h <i class='x'>a</i>.</p><p>b %s c.</p><p><b>d</b> e.</p><p>h a.</p>")
+    done = Translator.load(folder).translate_file(page, memory=memory)
+    assert done.path.read_text() == (
+        "<p><i class='x'>AA</i> hh!</p><p>%s bc!</p><p>E <b>D</b>!</p><p>AA hh!</p>"
+    )
+    assert done.taken == 4
+
+
+def test_reviewed_xliff_is_a_memory_with_its_tags(folder: Path, tmp_path: Path) -> None:
+    memory, page = tmp_path / "old.xlf", tmp_path / "page.html"
+    memory.write_text(
+        '<xliff version="1.2"><file source-language="xx" target-language="yy"><body>'
+        '<trans-unit id="1"><source>h <g id="1">a</g><x id="2"/>.</source>'
+        '<target state="final"><x id="2"/><g id="1">AA</g> hh!</target></trans-unit>'
+        "</body></file></xliff>"
+    )
+    page.write_text("<p>h <b>a</b><wbr>.</p>")
+    done = Translator.load(folder).translate_file(page, memory=memory)
+    assert done.path.read_text() == "<p><wbr><b>AA</b> hh!</p>"

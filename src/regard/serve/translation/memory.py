@@ -11,6 +11,7 @@ from pathlib import Path
 from regard.errors import RequestError
 from regard.serve.http.refusal import Refusal
 from regard.small_files import UNEXPECTED, parse_json, read_small
+from regard.tasks.translation.memories import recalled
 from regard.text.documents.document import Code, Pieces, as_text
 from regard.text.memory import Memory
 
@@ -93,11 +94,12 @@ class Known:
         match = self.memories[source, target].exact(text)
         return match.target if match else None
 
-    def sentence(self, source: str, target: str, pieces: Pieces) -> str | None:
-        """The same for a sentence. One with formatting is translated."""
+    def sentence(self, source: str, target: str, pieces: Pieces) -> Pieces | None:
+        """The same for a sentence. Of one with formatting, only the memories know how it is."""
         if any(isinstance(piece, Code) and not piece.is_text for piece in pieces):
-            return None
-        return self.find(source, target, as_text(pieces))
+            return recalled(self.memories.get((source, target)), pieces)
+        known = self.find(source, target, as_text(pieces))
+        return None if known is None else (known,)
 
     def whole(self, text: str, source: str, target: str, has_markup: bool) -> str | None:
         """The same for a whole text. What is known are texts, never markup."""

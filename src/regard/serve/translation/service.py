@@ -208,7 +208,7 @@ class Service:
         self, pair: LanguagePair, sentences: Sequence[Pieces], request: TranslationRequest
     ) -> list[Pieces]:
         """The best translation of each sentence, with its tags and placeholders."""
-        known: dict[int, str] = {}
+        known: dict[int, Pieces] = {}
         if request.use_memory:
             for row, sentence in enumerate(sentences):
                 better = self.known.sentence(pair.source, pair.target, sentence)
@@ -216,7 +216,7 @@ class Service:
                     known[row] = better
         rest = [sentence for row, sentence in enumerate(sentences) if row not in known]
         found = iter(await self.translated(pair, rest, request.glossary))
-        return [(known[row],) if row in known else next(found) for row in range(len(sentences))]
+        return [known[row] if row in known else next(found) for row in range(len(sentences))]
 
     async def translated(
         self, pair: LanguagePair, sentences: Sequence[Pieces], glossary: Glossary = NO_TERMS

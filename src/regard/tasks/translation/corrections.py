@@ -12,7 +12,7 @@ from regard.files import write_file
 from regard.run import Run
 from regard.small_files import parse_json, read_small, refusing
 from regard.tasks.translation.confidence import Calibration, Confidence
-from regard.tasks.translation.marked import MarkedTranslation, without_marks
+from regard.tasks.translation.marked import MarkedTranslation, Output
 from regard.tasks.translation.translation import Translation
 from regard.text.marks import MarkedText
 from regard.text.memory import Match, Memory, plain
@@ -100,8 +100,12 @@ class Remembers:
         return self.corrections.exact(text) if self.corrections else None
 
     def _corrected_marks(self, text: MarkedText) -> MarkedTranslation | None:
-        match = None if text.marks else self.correction(text.written)
-        return None if match is None else without_marks(text, match.target)
+        """A correction of the same text with the same marks, as a translation that is sure."""
+        found = self.corrections.exact_marked(text) if self.corrections else None
+        if found is None:
+            return None
+        (scored,) = self._sure(Match(text.without_tags, found.without_tags, 100))
+        return MarkedTranslation(found, "kept", output=Output(found.plain, scored=scored))
 
     def _corrected_text(self, text: str) -> str | None:
         match = self.correction(text)
@@ -110,8 +114,9 @@ class Remembers:
     def corrected(self, text: str) -> list[Translation] | None:
         """A correction as a translation that is sure."""
         match = self.correction(text)
-        if match is None:
-            return None
+        return None if match is None else self._sure(match)
+
+    def _sure(self, match: Match) -> list[Translation]:
         sure = Confidence(1.0, [(word, 1.0) for word in match.target.split()])
         confidence = sure if self.calibration else None
         return [replace(Translation.taken(match), confidence=confidence)]

@@ -20,12 +20,12 @@ from regard.tasks.translation.confidence import Confidence, least_sure
 from regard.tasks.translation.judged import JudgedText, judged_texts, write_table
 from regard.tasks.translation.kept import Kept, Made, key_of
 from regard.tasks.translation.marked import MarkedTranslation
-from regard.tasks.translation.memories import NO_AIDS, Aids
-from regard.text.documents.document import Code, Document, Pieces, Wish, as_text, words_of
+from regard.tasks.translation.memories import NO_AIDS, Aids, recalled
+from regard.text.documents.document import Document, Pieces, Wish, words_of
 from regard.text.documents.formats import read_document
 from regard.text.documents.sentences import Cut, cut, marked
 from regard.text.marks import MarkedText
-from regard.text.memory import Match, Memory
+from regard.text.memory import Match
 from regard.text.terms import TermUse
 
 # Segments that are translated together, and kept together.
@@ -111,8 +111,8 @@ def translate_segments(
     for each in cuts:
         for sentence in each.sentences:
             if sentence not in found:
-                match = recalled(how.aids.memory, sentence)
-                found[sentence] = Made((match.target,)) if match else None
+                known = recalled(how.aids.memory, sentence)
+                found[sentence] = Made(known) if known else None
     rest = [sentence for sentence, translation in found.items() if translation is None]
     given = [marked(sentence) for sentence in rest]
     texts = [how.aids.glossary.mark(text) for text, _ in given]
@@ -188,24 +188,17 @@ def take(document: Document, numbers: Sequence[int], aids: Aids, made: dict[int,
     taken = 0
     for number in numbers:
         pieces = document.segments[number].pieces
-        match = recalled(aids.memory, pieces)
-        if match is None:
+        known = recalled(aids.memory, pieces)
+        if known is None:
             # Files of one language have no place for what is similar.
             words = words_of(pieces) if document.is_bilingual else ""
             if similar := aids.memory.best(words, aids.min_match) if words else None:
                 document.matches[number] = replace(similar, percent=min(99, similar.percent))
         elif number not in made:
-            document.matches[number] = match
-            made[number] = Made((match.target,))
+            document.matches[number] = Match(words_of(pieces), words_of(known), 100)
+            made[number] = Made(known)
             taken += 1
     return taken
-
-
-def recalled(memory: Memory | None, pieces: Pieces) -> Match | None:
-    """What the memory has for exactly this text, which has no formatting."""
-    if memory is None or any(isinstance(each, Code) and not each.is_text for each in pieces):
-        return None
-    return memory.exact(as_text(pieces))
 
 
 def check_output(path: Path, out: Path, document: Document, wish: Wish) -> None:

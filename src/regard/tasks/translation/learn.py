@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from regard.data.corpus import Pair, read_pairs
+from regard.data.corpus import Pair, read_tagged_pairs
 from regard.run import Run
 from regard.tasks.translation.corrections import Corrections
 from regard.tasks.translation.recipe import recipe_of
@@ -72,9 +72,9 @@ def teach(
 
 
 def read_corrections(run: Run, files: Sequence[Path]) -> list[Pair]:
-    """The pairs of files, in the direction of the run."""
+    """The pairs of files, with the tags in their texts, in the direction of the run."""
     codes = languages_of(run)
-    return list(read_pairs(files, codes))
+    return list(read_tagged_pairs(files, codes))
 
 
 def learn(

@@ -7,6 +7,8 @@ from typing import TypeVar
 
 from regard.errors import RequestError, shown
 from regard.tasks.translation.glossaries import GivenGlossary, glossary_from
+from regard.text.documents.document import Pieces, as_text
+from regard.text.documents.sentences import marked, unmarked
 from regard.text.glossary import NO_TERMS, Glossary
 from regard.text.memory import USUAL, Match, Memory
 
@@ -67,3 +69,15 @@ def with_memory(
     }
     rest = iter(translate([text for row, text in enumerate(texts) if row not in known]))
     return [taken(known[row]) if row in known else next(rest) for row in range(len(texts))]
+
+
+def recalled(memory: Memory | None, pieces: Pieces) -> Pieces | None:
+    """What the memory has for exactly this text, with its formatting."""
+    if memory is None:
+        return None
+    if all(isinstance(each, str) or each.is_text for each in pieces):
+        match = memory.exact(as_text(pieces))
+        return None if match is None else (match.target,)
+    text, codes = marked(pieces)
+    found = memory.exact_marked(text)
+    return None if found is None else unmarked(found, codes)

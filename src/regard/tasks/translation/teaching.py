@@ -26,6 +26,7 @@ from regard.tasks.translation.corrections import LARGEST, Corrections, line_of
 from regard.tasks.translation.pairs import Split, bounds, corpus, fitting, survey
 from regard.tasks.translation.recipe import TranslationRecipe
 from regard.tasks.translation.verdict import Verdict, outputs_of, scores_of
+from regard.text.carried_tags import bare
 from regard.training.card import replace_line
 
 # The shares of corrections and of old pairs which are held out, and the fewest corrections.
@@ -121,7 +122,7 @@ class Teaching:
     def prepare(self, recipe: TranslationRecipe, old: Sequence[Path]) -> TranslationRecipe:
         """Write the pairs, unless that was done for the same corrections, and say how to learn."""
         known = Corrections(self.run).pairs()
-        pairs = [Pair(source, target, "") for source, target in known.items()]
+        pairs = [Pair(bare(one), bare(other), "") for one, other in known.items()]
         fit = list(fitting(pairs, self.run.tokenizers(), bounds(recipe)))
         share = max(HELD_OUT, LEAST_HELD_OUT / max(1, len(fit)))
         new = [pair for pair in fit if not held_out(pair.source, recipe.seed, share)]

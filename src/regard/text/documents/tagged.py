@@ -43,6 +43,23 @@ def tagged(pieces: Pieces) -> str:
     return "".join(tag(each) if isinstance(each, Code) else each for each in pieces)
 
 
+def tagged_pair(source: Pieces, target: Pieces) -> tuple[str, str]:
+    """Both sides with tags: what is written alike has one number, what stands for words is text."""
+    numbers: dict[str, int] = {}
+    sides = []
+    for pieces in (source, target):
+        own: dict[int, int] = {}
+        parts = []
+        for each in pieces:
+            if isinstance(each, Code) and not each.shown:
+                if each.number not in own:
+                    own[each.number] = numbers.setdefault(each.raw, len(numbers) + 1)
+                each = replace(each, number=own[each.number])
+            parts.append(each if isinstance(each, str) else each.shown or tag(each))
+        sides.append("".join(parts))
+    return sides[0], sides[1]
+
+
 def untagged(text: str, segment: Segment) -> Pieces:
     """A translation with tags as the codes of its segment: each of them once, and nested."""
     codes: dict[str, Code] = {}
