@@ -4,11 +4,13 @@ import re
 from collections import Counter
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.text.marks import Mark, MarkedText
 from regard.text.projection import Source, project
+from regard.text.protect import protect
 from regard.text.units import linked, units
 
 NAMES = ("a", "b", "i")
@@ -164,3 +166,32 @@ def test_many_marks_keep_their_order() -> None:
     text = "<b>one</b> " * 200
     found = by_words(text, "eins " * 200, [])
     assert re.findall("<[^>]*>", found) == ["<b>", "</b>"] * 200
+
+
+@pytest.mark.parametrize(
+    ("source", "output", "written"),
+    [
+        ("Show %ss", "zeigen", "zeigen %s"),
+        ("%ss are shown", "werden gezeigt", "%s werden gezeigt"),
+        ("{n}px wide", "px breit", "{n}px breit"),  # as in the source
+        ("page %2/%3", "Seite", "Seite %2 %3"),
+        ("page %s%s", "Seite", "Seite %s%s"),
+        ("%1-file", "Datei", "%1 Datei"),
+        ("(%s) here", "hier", "%s hier"),
+    ],
+)
+def test_a_placeholder_touches_a_word_only_where_it_touched_the_same(
+    source: str, output: str, written: str
+) -> None:
+    marked = protect(source)
+    layout = marked.layout()
+    found = units(layout.text)
+    places = [sum(unit.end <= start for unit in found) for start, _ in layout.spans]
+    given = Source(marked, found, places, frozenset())
+    target = units(output)
+    weights = np.zeros((len(target), len(found)))
+    for row in range(len(target)):
+        weights[row, min(row, len(found) - 1)] = 1.0
+    parts = project(given, output, target, linked(found, target, weights))
+    text = "".join(each if isinstance(each, str) else each.text for each in parts)
+    assert sorted(text.split()) == sorted(written.split()), text

@@ -6,6 +6,7 @@ stretch, and the stretches of neighbours are apart, so that nesting is valid wha
 Each mark of the source is put back exactly once.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -19,6 +20,8 @@ from regard.text.units import Links, Unit
 PUNCTUATION = 0.25
 # How much the nearest neighbours of a mark count beside all other units.
 NEIGHBOUR = 2.0
+# What may touch a mark.
+TOUCHING = re.compile(r"\w+|\W", re.DOTALL)
 # With more marks than this, all keep their order, and nobody asks where their words went.
 MOST_MARKS = 100
 
@@ -89,19 +92,21 @@ def matches(node: Node, closing: Mark) -> bool:
 
 
 def sides_of(marked: MarkedText) -> list[Sides]:
-    """The characters beside each mark, tags left out; "" at an edge of the text."""
+    """What stands beside each mark, tags left out: a word or a character that touches it, or
+    another mark; "" at an edge of the text.
+    """
     before, after = [], []
     last = first = ""
     for part in marked.parts:
         if isinstance(part, Mark):
             before.append(last)
         if fills(part):
-            last = (part.text if isinstance(part, Mark) else part)[-1:]
+            last = part.text if isinstance(part, Mark) else TOUCHING.findall(part)[-1]
     for part in reversed(marked.parts):
         if isinstance(part, Mark):
             after.append(first)
         if fills(part):
-            first = (part.text if isinstance(part, Mark) else part)[:1]
+            first = part.text if isinstance(part, Mark) else TOUCHING.findall(part)[0]
     return [*zip(before, reversed(after), strict=True)]
 
 
@@ -271,6 +276,13 @@ def emitted(placing: Placing, node: Node, begin: int, end: int) -> Iterator[int 
     """The units [begin, end) with the marks of all nodes inside a node."""
     free = [True] * len(placing.found)
     places: dict[int, tuple[int, int]] = {}
+    halves = [each.number for each in node.children if each.kind == "open" and not each.closing]
+
+    def before_halves(child: Node) -> int:
+        """Where what opens after a child and stays open begins."""
+        later = [places[each][0] for each in halves if each > child.number and each in places]
+        return end if child.number in halves else min([*later, end])
+
     open_ended = [child for child in node.children if not child.is_point]
     # Halves reach to an edge, so they take their part first; then those with the most units.
     order = sorted(
@@ -280,12 +292,12 @@ def emitted(placing: Placing, node: Node, begin: int, end: int) -> Iterator[int 
         low = begin
         if child.kind == "open" and child.closing is None:
             low = max((stop for start, stop in places.values()), default=begin)
-        start, stop = placing.stretch(child, node, low, end, free)
+        start, stop = placing.stretch(child, node, low, before_halves(child), free)
         places[child.number] = start, stop
         free[start:stop] = [False] * (stop - start)
     for child in node.children:
         if child.is_point:
-            point = placing.point(child, begin, end, free)
+            point = placing.point(child, begin, before_halves(child), free)
             places[child.number] = point, point
     ordered = sorted(
         node.children,

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from regard.text.marks import Kind, Mark, separates
 
-# The characters before and after a mark in its source, "" at an edge.
+# What is before and after a mark in its source: a word, a character or a mark, "" at an edge.
 Sides = tuple[str, str]
 NO_SPACE_BEFORE, NO_SPACE_AFTER = frozenset(".,;:!?)]}…»”’"), frozenset("([{¿¡«„“‘")
 
@@ -85,10 +85,13 @@ def beside(
     placed: Placed, side: str, neighbour: Word | Placed, never: frozenset[str], end: int
 ) -> bool | None:
     """Whether a mark that is alone has a space on one side: as in its source, where it stood beside
-    such a neighbour, and as words have it elsewhere.
+    such a neighbour, and as words have it elsewhere. It touches a word or a placeholder only where
+    it touched the same one.
     """
     if isinstance(neighbour, Placed):
-        return side.isspace() if side else None
+        if not side or side.isspace() or side == neighbour.mark.text:
+            return side.isspace() if side else None
+        return placed.mark.word and neighbour.mark.word
     character = neighbour.text[end : len(neighbour.text) + end + 1][:1]
     if character in never:
         return False
@@ -96,7 +99,7 @@ def beside(
         return True
     if not side:
         return True if placed.mark.word else None
-    return placed.mark.word and character.isalnum() and not side.isalnum()
+    return placed.mark.word and character.isalnum() and side != neighbour.text
 
 
 def in_order(parts: list[str | Mark], marks: Sequence[Mark]) -> list[str | Mark]:
