@@ -35,6 +35,15 @@ def test_an_output_has_the_language_in_its_name(finished: Path, tmp_path: Path) 
         assert (tmp_path / new).is_file()
 
 
+def test_a_document_without_texts_is_named(
+    finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.po").write_bytes(b"")
+    main(["file", str(finished), str(tmp_path / "a.po"), "--out", str(tmp_path / "b.po")])
+    said = capsys.readouterr().err
+    assert f"Wrote {tmp_path / 'b.po'} as it was: there is nothing to translate in it." in said
+
+
 def test_one_refused_document_does_not_stop_the_others(
     finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

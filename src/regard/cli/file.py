@@ -130,6 +130,8 @@ def summary(done: "TranslatedFile") -> str:
     def texts(count: int) -> str:
         return f"{count:,} text{'' if count == 1 else 's'}"
 
+    if not (done.translated or done.taken or done.before or done.finished):
+        return f"Wrote {done.path} as it was: there is nothing to translate in it."
     facts = [f"{texts(done.translated)} translated"]
     if done.taken:
         facts.append(f"{done.taken:,} from the memory")
