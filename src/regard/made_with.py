@@ -22,6 +22,7 @@ KEY = "made_with"
 FILES_OF_ANSWERS = (
     *("tokenizer.json", "source.tokenizer.json", "target.tokenizer.json", "labels.json"),
     *("words.json", "source_words.bin", "vocabulary.tsv", "series.safetensors"),
+    "linear.safetensors",
 )
 # Digests of the encoded data. They may be deleted after training, with the rest of the folder.
 CONTENTS = "training/data/contents.json"

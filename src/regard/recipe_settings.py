@@ -12,7 +12,7 @@ from pydantic_core import PydanticUndefined
 from regard.recipe import Recipe
 
 ORDER = (
-    *("data", "augmentation", "tokenizer", "encoder", "model", "head", "space", "train"),
+    *("data", "augmentation", "tokenizer", "encoder", "model", "linear", "head", "space", "train"),
     "decode",
 )
 

@@ -4,6 +4,7 @@
     tokenizer.json         or source.tokenizer.json and target.tokenizer.json
     labels.json            the labels of a classifier or tagger
     words.json             how the data of a tagger cuts sentences into words
+    linear.safetensors     the linear model that a classifier combines with its network
     source_words.bin       which words a translator has met, as hashes of 32 bits
     model.safetensors      the best weights so far
     run.json               provenance and scores
@@ -378,8 +379,9 @@ class Run:
         that were not there `before`, encoded data, and the folders that it `made`. Other files are
         somebody's own. The caller holds the lock.
         """
+        others = ("vocabulary.tsv", "series.safetensors", "linear.safetensors")
         own = {self.recipe_path, self.labels_path, self.words_path, self.source_words_path}
-        own |= {self.folder / "vocabulary.tsv", self.folder / "series.safetensors"}
+        own |= {self.folder / name for name in others}
         for path in {*own, *self.folder.glob("*tokenizer.json")} - before:
             path.unlink(missing_ok=True)
         shutil.rmtree(self.training / "data", ignore_errors=True)

@@ -5,6 +5,7 @@
 """
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -140,9 +141,15 @@ def save_model(
     step: int,
     sizes: Sizes,
     made_with: MadeWith | None = None,
+    validation: Mapping[str, float | None] | None = None,
 ) -> None:
-    """Save the weights that a run answers with, and what they were made with."""
+    """Save the weights that a run answers with, what they were made with, and their scores on the
+    validation set.
+    """
     about = {"step": str(step), "sizes": json.dumps(dict(sizes), sort_keys=True)}
+    if validation is not None:
+        finite = {n: v for n, v in validation.items() if v is not None and math.isfinite(v)}
+        about["validation"] = json.dumps(finite, sort_keys=True)
     write_tensors(run.model_path, tensors, about | (made_with.metadata() if made_with else {}))
 
 

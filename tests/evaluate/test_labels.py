@@ -9,11 +9,11 @@ from regard.evaluate.labels import (
     calibration_error,
     confusion,
     f1_scores,
-    fitted_temperature,
     macro_f1,
     span_f1,
     spans,
 )
+from regard.evaluate.temperature import fitted_temperature
 
 
 @pytest.mark.parametrize(

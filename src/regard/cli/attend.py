@@ -103,7 +103,8 @@ def attend(
     --part, --layer and --head, the map of a translator is the one that aligns words best. For an
     image, maps show which patches speak for a label, which ones each word of a caption looks at, or
     which ones make a text fit; and what happens when each of them is hidden. For a series, they
-    show which parts of its past a forecast comes from.
+    show which parts of its past a forecast comes from. Of a classifier with a linear model, it
+    shows which words of the text speak for a label.
 
     Parameters
     ----------
@@ -114,7 +115,8 @@ def attend(
     translation
         A translation to look at; without it, the model's own.
     label
-        The label of an image to ask about; without it, the likeliest.
+        The label of an image, or of a text where a linear model reads it, to ask about; without
+        it, the likeliest.
     about
         For an image: the text to compare it with, or a caption to look at instead of the model's
         own.
@@ -153,6 +155,13 @@ def attend(
         question = ImageQuestion(label, about)
         attend_image(task.attend_image(run, Path(text), question, device), chosen, files, as_json)
         return
+    if task.attend_words is not None and about is None and translation is None:
+        words = task.attend_words(run, text, label, device)
+        if words is not None:
+            from regard.cli.attend_words import attend_words
+
+            attend_words(words, files, as_json)
+            return
     for name, given in (("label", label), ("text", about)):
         if given is not None:
             raise UsageError(f"--{name}: this run sees no images; leave it out")

@@ -11,6 +11,7 @@ from regard.configs.clip import BagConfig
 from regard.configs.cnn import CnnConfig
 from regard.configs.gpt import GPTConfig
 from regard.configs.image import ImageShape, total_parameters
+from regard.configs.linear import LinearConfig
 from regard.configs.lite0 import Lite0Config
 from regard.configs.mlp import MlpConfig
 from regard.configs.recurrent import (
@@ -56,6 +57,8 @@ def count_parameters(config: BaseModel, inputs: int, outputs: int, labelled: boo
             d = config.d_model
             read = encoder(config.cell, d, config.num_layers, config.bidirectional)
             return inputs * d + read + labelled * linear(d, outputs)
+        case LinearConfig():
+            return linear(inputs, outputs)
         case TwoTables():
             return 2 * inputs * config.d_model
     return 0

@@ -14,10 +14,10 @@ from regard.evaluate.labels import (
     accuracy,
     calibration_error,
     confusion,
-    fitted_temperature,
     macro_f1,
 )
 from regard.evaluate.pairs import device_of
+from regard.evaluate.temperature import fitted_temperature
 from regard.evaluate.validation import Findings, Sample, timed
 
 IMAGES_AT_ONCE = 256

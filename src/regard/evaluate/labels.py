@@ -1,6 +1,5 @@
 """Scores of labels: of whole texts, of words, and of the spans that words form."""
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -9,10 +8,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn.functional import cross_entropy
 
 from regard.data.batches import Batches
 from regard.data.label_ids import LabelledIds
+from regard.evaluate.combination import combination
 from regard.evaluate.pairs import device_of
+from regard.evaluate.temperature import fitted_temperature
 from regard.evaluate.validation import Findings, Sample, timed
 from regard.text.tokenizer import Tokenizer
 
@@ -85,25 +87,6 @@ def has_spans(labels: Iterable[str]) -> bool:
     return any(label.startswith(("B-", "I-")) for label in labels)
 
 
-def fitted_temperature(logits: Tensor, labels: Tensor) -> float:
-    """The temperature T that makes the labels likeliest (Guo et al. 2017) under a normal prior of
-    log T with mean 0 and standard deviation 1: a few examples that are all right must not make a
-    model certain of everything. Found by bisection.
-    """
-
-    def slope(inverse: float) -> float:
-        """The derivative of the loss by log 1/T."""
-        scaled = (logits * inverse).log_softmax(-1)
-        chosen = logits.gather(1, labels[:, None])[:, 0]
-        return inverse * float(((scaled.exp() * logits).sum(-1) - chosen).sum()) + math.log(inverse)
-
-    low, high = math.log(0.01), math.log(100.0)
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (low, middle) if slope(math.exp(middle)) > 0 else (middle, high)
-    return math.exp(-(low + high) / 2)
-
-
 def calibration_error(probabilities: Tensor, labels: Tensor) -> float:
     """The expected calibration error in per cent: how far, on average, confidence is from accuracy,
     over bins of similar confidence.
@@ -116,6 +99,24 @@ def calibration_error(probabilities: Tensor, labels: Tensor) -> float:
     return 100 * float(gap.abs().sum()) / len(labels)
 
 
+def text_scores(logits: Tensor, labels: Tensor, count: int = 0) -> dict[str, float]:
+    """The scores of logits that make calibrated probabilities, [N, L]. The labels are `count`: as
+    many as there are logits, or more, some of which no logit is for.
+    """
+    found, true = logits.argmax(-1).numpy(), labels.numpy()
+    return {
+        "accuracy": accuracy(found, true),
+        "macro_f1": macro_f1(confusion(found, true, max(count, logits.size(-1)))),
+        "calibration_error": calibration_error(logits.double().softmax(-1), labels),
+        "most_frequent": most_frequent(true),
+    }
+
+
+def most_frequent(labels: NDArray[Any]) -> float:
+    """The accuracy of an answer that is always the most frequent of these labels."""
+    return 100 * float(np.bincount(labels).max()) / len(labels)
+
+
 @dataclass(frozen=True)
 class HeldOutLabels:
     """A validation set of labelled texts."""
@@ -123,31 +124,43 @@ class HeldOutLabels:
     ids: LabelledIds
     tokenizer: Tokenizer
     batch_tokens: int
+    # What a linear model says of the texts, [texts, L], where the network is combined with one.
+    linear: Tensor | None = None
 
     def findings(self, model: "Labeller") -> Findings:
         rows, logits = all_logits(model, self.ids, self.batch_tokens)
         true = [self.ids.row(i).labels for i in rows]
         flat = torch.cat(logits)
         labels = torch.from_numpy(np.concatenate(true))
-        loss = float(torch.nn.functional.cross_entropy(flat, labels))
+        if self.linear is not None:
+            return self.combined(rows, flat, self.linear[rows], labels)
+        loss = float(cross_entropy(flat, labels))
         found = [each.argmax(-1).numpy() for each in logits]
         scores: dict[str, float | None] = {
             "accuracy": accuracy(flat.argmax(-1).numpy(), labels.numpy())
         }
         if self.ids.whole_text:
             temperature = fitted_temperature(flat.double(), labels)
-            scores |= {
-                "macro_f1": macro_f1(
-                    confusion(flat.argmax(-1).numpy(), labels.numpy(), len(self.ids.labels))
-                ),
-                "temperature": temperature,
-                "calibration_error": calibration_error(
-                    (flat.double() / temperature).softmax(-1), labels
-                ),
-            }
+            scores = {**text_scores(flat / temperature, labels), "temperature": temperature}
         elif has_spans(self.ids.labels):
             scores["span_f1"] = span_f1(self.names(found), self.names(true))
         return Findings(loss, scores, self.samples(rows, found, true))
+
+    def combined(
+        self, rows: list[int], network: Tensor, linear: Tensor, labels: Tensor
+    ) -> Findings:
+        """The findings of the network and the linear model together."""
+        chosen = combination(network.double(), linear.double(), labels)
+        logits = chosen.network * network + chosen.linear * linear
+        true, found = labels.numpy(), logits.argmax(-1).numpy()
+        scores = text_scores(logits, labels) | {
+            "linear_accuracy": accuracy(linear.argmax(-1).numpy(), true),
+            "network_accuracy": accuracy(network.argmax(-1).numpy(), true),
+            "network_weight": chosen.network,
+            "linear_weight": chosen.linear,
+        }
+        samples = self.samples(rows, list(found[:, None]), list(true[:, None]))
+        return Findings(float(cross_entropy(logits, labels)), scores, samples)
 
     @torch.inference_mode()
     def seconds(self, model: "Labeller") -> float:
@@ -172,6 +185,26 @@ class HeldOutLabels:
             )
             for place in places
         )
+
+
+@dataclass(frozen=True)
+class HeldOutTexts:
+    """A validation set of texts for a model that reads them as they are."""
+
+    texts: Sequence[str]
+    numbers: Tensor  # of their labels
+    labels: Sequence[str]
+
+    @torch.inference_mode()
+    def findings(self, model: Any) -> Findings:
+        logits: Tensor = model(self.texts)
+        temperature = fitted_temperature(logits.double(), self.numbers)
+        scores = text_scores(logits / temperature, self.numbers) | {"temperature": temperature}
+        rows = zip(self.texts[:3], self.numbers.tolist(), logits.argmax(-1).tolist(), strict=False)
+        samples = (
+            Sample(text, self.labels[true], self.labels[found]) for text, true, found in rows
+        )
+        return Findings(float(cross_entropy(logits, self.numbers)), scores, tuple(samples))
 
 
 @torch.inference_mode()

@@ -34,6 +34,13 @@ SPAN_F1 = Metric("span_f1", "span F1")
 NEXT_SENTENCE_ACCURACY = Metric("next_sentence_accuracy", "next-sentence accuracy")
 TEMPERATURE = Metric("temperature", "temperature")
 CALIBRATION_ERROR = Metric("calibration_error", "calibration error", higher_is_better=False)
+# What a result stands beside: simpler ways to the same answers, and the parts of a combination.
+MOST_FREQUENT = Metric("most_frequent", "always the most frequent label")
+LINEAR_ACCURACY = Metric("linear_accuracy", "linear model alone")
+NETWORK_ACCURACY = Metric("network_accuracy", "network alone")
+# The factors of their logits in the answer.
+NETWORK_WEIGHT = Metric("network_weight", "weight of the network")
+LINEAR_WEIGHT = Metric("linear_weight", "weight of the linear model")
 # Share of queries with a right answer among the first 1, 5 and 10, and the mean of all six.
 RANKS = (1, 5, 10)
 RECALLS = (

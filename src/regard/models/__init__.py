@@ -5,11 +5,13 @@ from torch import nn
 from regard.configs.bert import BertConfig
 from regard.configs.gpt import GPTConfig
 from regard.configs.head import HeadConfig
+from regard.configs.linear import LinearConfig
 from regard.configs.recurrent import ReaderConfig, RecurrentConfig, RecurrentLanguageModelConfig
 from regard.configs.transformer import TransformerConfig
 from regard.models.bert import Bert
 from regard.models.gpt import GPT
 from regard.models.labeller import Labeller
+from regard.models.linear import Linear
 from regard.models.reader import Reader
 from regard.models.recurrent import Recurrent
 from regard.models.recurrent_language_model import RecurrentLanguageModel
@@ -23,6 +25,8 @@ __all__ = [
     "HeadConfig",
     "Labeller",
     "LanguageModel",
+    "Linear",
+    "LinearConfig",
     "Model",
     "ModelConfig",
     "Reader",
@@ -43,6 +47,7 @@ ModelConfig = (
     | RecurrentLanguageModelConfig
     | BertConfig
     | ReaderConfig
+    | LinearConfig
 )
 # Models that translate, and models that continue a text.
 Model = Transformer | Recurrent
@@ -64,6 +69,8 @@ def build(
             return GPT(config, outputs)
         case RecurrentLanguageModelConfig():
             return RecurrentLanguageModel(config, outputs)
+        case LinearConfig():
+            return Linear(config, inputs, outputs)
         case BertConfig() | ReaderConfig() if head is not None:
             return Labeller(config, head, inputs, outputs)
         case BertConfig():

@@ -1,27 +1,45 @@
 """Classification: texts to labels."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, Self, overload
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, overload
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from regard.configs.bert import BertConfig
+from regard.configs.linear import LinearConfig, NgramConfig
+from regard.configs.recurrent import ReaderConfig
 from regard.data.labelled import Labelled, read_texts, text_remarks
-from regard.evaluate.metrics import ACCURACY, CALIBRATION_ERROR, MACRO_F1, TEMPERATURE
+from regard.errors import RequestError
+from regard.evaluate.metrics import (
+    ACCURACY,
+    CALIBRATION_ERROR,
+    LINEAR_ACCURACY,
+    LINEAR_WEIGHT,
+    MACRO_F1,
+    MOST_FREQUENT,
+    NETWORK_ACCURACY,
+    NETWORK_WEIGHT,
+    TEMPERATURE,
+)
+from regard.recipe import parse_section
 from regard.run import Run
-from regard.tasks import label_sizes, labels
+from regard.tasks import first_answer, label_sizes, labels
 from regard.tasks.checking import labelled_report
 from regard.tasks.from_run import FromRun
 from regard.tasks.inputs import items_of, same_length, summary, texts_of
-from regard.tasks.task import Evaluation, Section, Task, Test, TextQuestion
+from regard.tasks.task import Description, Evaluation, Section, Suggestion, Task, Test, TextQuestion
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    from torch import Tensor, nn
 
+    from regard.inspect.evidence import TextEvidence
     from regard.inspect.flow.parts import Flow
-    from regard.models import Labeller
-    from regard.tasks.labelling import Labelling
+    from regard.tasks.text_labeller import TextLabeller
+
+TEXTS_AT_ONCE = 512
 
 UNITS = labels.Units(read_texts, whole_text=True, name="texts", remarks=text_remarks)
 
@@ -31,9 +49,33 @@ class ClassificationRecipe(labels.LabellingRecipe):
 
     metrics = ("loss", "accuracy", "macro_f1")
 
+    models: ClassVar = {**labels.LabellingRecipe.models, "linear": LinearConfig}
+
     task: Literal["classification"] = Field(
         default="classification", description="What the model is for."
     )
+    model: BertConfig | ReaderConfig | LinearConfig = Field(  # type: ignore[assignment]
+        default_factory=dict, validate_default=True
+    )
+    # The linear model beside a network.
+    linear: NgramConfig = NgramConfig()
+
+    @model_validator(mode="before")
+    @classmethod
+    def is_found_at_once(cls, values: Any) -> Any:
+        """A linear model has no updates, but for the one that finds it."""
+        match values:
+            case {"model": {"kind": "linear"}, **others}:
+                train = others.get("train", {})
+                if isinstance(train, Mapping):
+                    return {**values, "train": {"steps": 1, **train}}
+        return values
+
+    @model_validator(mode="after")
+    def has_only_what_its_model_uses(self) -> Self:
+        if isinstance(self.model, LinearConfig):
+            first_answer.refuse_unused(self)
+        return self
 
 
 @dataclass(frozen=True, repr=False)
@@ -77,27 +119,31 @@ class Classifier(FromRun):
 
     task = "classification"
 
-    def __init__(self, labelling: "Labelling") -> None:
-        self.labelling = labelling
+    def __init__(self, labeller: "TextLabeller", folder: Path | None = None) -> None:
+        self.labeller = labeller
+        self.folder = folder
 
     def __repr__(self) -> str:
-        count = f"{len(self.labelling.names)} labels"
-        return summary("Classifier", self.labelling.folder, self.model, count)
+        return summary("Classifier", self.folder, self.model, f"{len(self.labels)} labels")
 
     @classmethod
     def _of(cls, run: Run, recipe: Any, model: Any) -> Self:
-        from regard.tasks.labelling import Labelling
+        from regard.tasks.text_labeller import TextLabeller
 
-        return cls(Labelling.of(run, recipe, model))
+        return cls(TextLabeller.of(run, recipe, model), run.folder)
 
     @property
-    def model(self) -> "Labeller":
-        return self.labelling.model
+    def model(self) -> "nn.Module":
+        """The network; the linear model, where there is no network."""
+        network, linear = self.labeller.network, self.labeller.linear
+        found = network.model if network else linear
+        assert found is not None
+        return found
 
     @property
     def labels(self) -> list[str]:
         """The labels that it tells apart."""
-        return list(self.labelling.names)
+        return list(self.labeller.names)
 
     @overload
     def classify(self, texts: str) -> Classification: ...  # type: ignore[overload-overlap]
@@ -109,8 +155,8 @@ class Classifier(FromRun):
         Parameters
         ----------
         texts
-            A text, or several in a list, an iterator or a column of a table. A long text is cut to
-            the length that the model reads.
+            A text, or several in a list, an iterator or a column of a table. Of a long text, a
+            network reads the beginning, and a linear model all of it.
 
         Returns
         -------
@@ -123,8 +169,11 @@ class Classifier(FromRun):
             What was given is not a text.
         """
         given = texts_of(texts, "classify")
-        found = self.labelling.probabilities([[text] for text in given], whole_text=True)
-        ranked = [self._classification(each[0]) for each in found]
+        ranked = [
+            self._classification(each)
+            for start in range(0, len(given), TEXTS_AT_ONCE)
+            for each in self.labeller.probabilities(given[start : start + TEXTS_AT_ONCE])
+        ]
         return ranked[0] if isinstance(texts, str) else ranked
 
     def evaluate(
@@ -171,7 +220,7 @@ class Classifier(FromRun):
 
     def _classification(self, probabilities: "Tensor") -> Classification:
         order = probabilities.argsort(descending=True, stable=True).tolist()
-        ranked = {self.labelling.names[i]: float(probabilities[i]) for i in order}
+        ranked = {self.labeller.names[i]: float(probabilities[i]) for i in order}
         return Classification(next(iter(ranked)), ranked)
 
 
@@ -184,28 +233,34 @@ def evaluate(run: Run, test: Test) -> Evaluation:
 
 
 def scored(classifier: Classifier, examples: Sequence[Labelled], test: Test) -> Evaluation:
-    """Accuracy, F1 and calibration of the labels of texts."""
+    """Accuracy, F1 and calibration of the labels of texts, and the accuracy of simpler answers."""
     import torch
 
-    from regard.evaluate.labels import accuracy, calibration_error, confusion, macro_f1
-    from regard.tasks.labelling import TEXTS_AT_ONCE, label_evaluation, with_unknown
+    from regard.evaluate.labels import confusion, text_scores
+    from regard.tasks.labelling import label_evaluation, with_unknown
 
+    labeller = classifier.labeller
     occurring = {label for each in examples for label in each.labels}
-    names = with_unknown(occurring, classifier.labelling.names, test)
-    true = torch.tensor([names.index(each.labels[0]) for each in examples])
+    names = with_unknown(occurring, labeller.names, test)
+    numbers = {name: number for number, name in enumerate(names)}
+    true = torch.tensor([numbers[each.labels[0]] for each in examples])
     rows = []
     with test.reporter.progress("classifying", len(examples)) as advance:
         for start in range(0, len(examples), TEXTS_AT_ONCE):
-            part = [each.units for each in examples[start : start + TEXTS_AT_ONCE]]
-            rows += classifier.labelling.probabilities(part, whole_text=True)
+            part = [each.units[0] for each in examples[start : start + TEXTS_AT_ONCE]]
+            rows.append(labeller.parts(part, every=True))
             advance(len(part))
-    probabilities = torch.cat(rows).double()
-    found = probabilities.argmax(-1)
+    parts = {name: torch.cat([row[name] for row in rows]) for name in rows[0]}
+    logits = labeller.combined(parts)
+    found = logits.argmax(-1)
     table = confusion(found.numpy(), true.numpy(), len(names))
+    measured = text_scores(logits, true, len(names))
     scores = {
-        "accuracy": accuracy(found.numpy(), true.numpy()),
-        "macro-F1": macro_f1(table),
-        "calibration error": calibration_error(probabilities, true),
+        "accuracy": measured["accuracy"],
+        "macro-F1": measured["macro_f1"],
+        "calibration error": measured["calibration_error"],
+        **labeller.alone(parts, true),
+        MOST_FREQUENT.title: measured["most_frequent"],
     }
     right = (found == true).numpy().astype(float).reshape(-1, 1)
     answers = [names[label] for label in found.tolist()]
@@ -213,41 +268,94 @@ def scored(classifier: Classifier, examples: Sequence[Labelled], test: Test) -> 
     return label_evaluation(test, count, scores, right, names, table, answers)
 
 
+def suggest(data: Section, asked: Mapping[str, Any], preset: str) -> Suggestion:
+    """Sizes of a network and of the linear model beside it, or of a linear model alone."""
+    section = parse_section(ClassificationRecipe, "data", data, "command line")
+    amount = label_sizes.amount_of(UNITS, section)
+    network = label_sizes.suggest_for(UNITS, section, data, asked, amount)
+    return first_answer.suggested(network, asked, amount.characters)
+
+
 def look(classifier: Classifier, asked: TextQuestion) -> Section:
-    """The probability of each label, and the pieces that the model read."""
+    """The probability of each label, and the pieces that the network read."""
     found = classifier.classify(asked.text)
-    labelling = classifier.labelling
-    pieces = labelling.tokenizer.pieces(labelling.last_row([asked.text], whole_text=True))
+    network = classifier.labeller.network
+    if network is None:
+        return {"pieces": [], "labels": found.probabilities}
+    pieces = network.tokenizer.pieces(network.last_row([asked.text], whole_text=True))
+    if not classifier.labeller.weights.network:  # its attention is shown all the same
+        network.probabilities([[asked.text]], whole_text=True)
     return {"pieces": pieces, "labels": found.probabilities}
 
 
 def flow(classifier: Classifier, asked: TextQuestion) -> "Flow":
     from regard.tasks.text_flow import labels_flow
 
-    return labels_flow(classifier.labelling, [asked.text], whole_text=True)
+    network = classifier.labeller.network
+    if network is None:
+        raise RequestError("a linear model has one step and no layers; `regard attend` shows it")
+    return labels_flow(network, [asked.text], whole_text=True)
+
+
+def describe(recipe: Any, run: Run | None) -> Description:
+    columns = ("text", "label", "true label")
+    found = labels.described("A classifier of texts", columns, recipe, run)
+    return first_answer.described(found, recipe, run)
+
+
+def verdict(scores: Mapping[str, float | None]) -> str:
+    """Which of the two models answers, where there are two."""
+    network, linear = scores.get("network_weight"), scores.get("linear_weight")
+    if network is None or linear is None:
+        return ""
+    if not network:
+        return "The linear model answers alone: on held-out texts the network adds nothing to it."
+    if not linear:
+        return "The network answers alone: on held-out texts the linear model adds nothing to it."
+    return "The network and the linear model answer together: each knows what the other does not."
+
+
+def attend_words(folder: Path, text: str, label: str | None, device: str) -> "TextEvidence | None":
+    """What the words of a text speak for; None without a linear model, and where no label is asked
+    about and the attention of a network can be shown.
+    """
+    recipe = Run.open(folder).recipe_for("classification")
+    if isinstance(recipe.model, BertConfig) and label is None:
+        return None
+    if not (isinstance(recipe.model, LinearConfig) or recipe.linear.reads):
+        return None
+    from regard.tasks.text_labeller import evidence
+
+    classifier = Classifier.load(folder, device)
+    return evidence(classifier.labeller, text, label)
 
 
 TASK = Task(
     name="classification",
     recipe=ClassificationRecipe,
     build=labels.build,
-    setup=partial(labels.setup, UNITS),
+    setup=partial(first_answer.setup, UNITS),
     load=Classifier.load,
     evaluate=evaluate,
     test_files="data",
     gives_labels=True,
-    metrics=(ACCURACY, MACRO_F1, TEMPERATURE, CALIBRATION_ERROR),
-    describe=partial(labels.described, "A classifier of texts", ("text", "label", "true label")),
+    metrics=(
+        *(ACCURACY, MACRO_F1, TEMPERATURE, CALIBRATION_ERROR, MOST_FREQUENT),
+        *(LINEAR_ACCURACY, NETWORK_ACCURACY, NETWORK_WEIGHT, LINEAR_WEIGHT),
+    ),
+    verdict=verdict,
+    describe=describe,
     commands=lambda recipe: (
         'regard classify {run} "…"',
         "regard evaluate {run} --data test.tsv",
     ),
-    suggest=partial(label_sizes.suggest, UNITS, ClassificationRecipe),
+    suggest=suggest,
     check=labelled_report,
     planning=label_sizes.planning(UNITS),
     look=look,
     flow=flow,
     attend=labels.attend,
+    attend_words=attend_words,
     reader=labels.reader,
     sizes_of_old_run=labels.sizes_of_old_run,
 )

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from regard.configs.work import Work
 from regard.planning.task_planning import PIECES as PIECES_OF_A_WORD
@@ -18,6 +18,7 @@ from regard.tasks.measuring import (
     pieces_of_a_word,
     text_facts,
 )
+from regard.tasks.sections import LabelledSection
 from regard.tasks.suggestions import LENGTH, PIECES, paces, window
 from regard.tasks.task import Reason, Section, Suggestion
 from regard.text.tokenizer import Tokenizers
@@ -32,10 +33,34 @@ def suggest(
     units: Units, schema: type[Recipe], data: Section, asked: Mapping[str, Any], preset: str
 ) -> Suggestion:
     section = parse_section(schema, "data", data, "command line")
-    count = words = 0
+    return suggest_for(units, section, data, asked, amount_of(units, section))
+
+
+class Amount(NamedTuple):
+    """How much labelled text there is."""
+
+    examples: int
+    words: int
+    characters: int
+
+
+def amount_of(units: Units, section: LabelledSection) -> Amount:
+    count = words = characters = 0
     for example in units.read(section.paths("train"), section.label, section.text):
         count += 1
         words += sum(map(count_words, example.units))
+        characters += sum(map(len, example.units))
+    return Amount(count, words, characters)
+
+
+def suggest_for(
+    units: Units,
+    section: LabelledSection,
+    data: Section,
+    asked: Mapping[str, Any],
+    amount: Amount,
+) -> Suggestion:
+    count, words, _ = amount
     few = count <= 50_000
     passes = 15 if few else 6
     max_length = window(section, "max_length", 256, asked)

@@ -43,14 +43,19 @@ class Labelling:
         tokenizer, length = run.tokenizers().source, recipe.data.max_length
         return cls(model, tokenizer, run.labels(), length, temperature_of(run), run.folder)
 
-    @torch.inference_mode()
     def probabilities(self, texts: Sequence[Sequence[str]], whole_text: bool) -> list[Tensor]:
+        """[units, labels] for each text, in order."""
+        logits = self.logits(texts, whole_text)
+        return [(each / self.temperature).softmax(-1) for each in logits]
+
+    @torch.inference_mode()
+    def logits(self, texts: Sequence[Sequence[str]], whole_text: bool) -> list[Tensor]:
         """[units, labels] for each text, in order."""
         rows = list(encode(texts, self.tokenizer, self.max_length, whole_text))
         rows.sort(key=lambda row: len(row[2].pieces))
         found: list[list[tuple[int, Tensor]]] = [[] for _ in texts]
         for part in chunks(rows, ROWS_AT_ONCE):
-            values = self.batch_probabilities([row for _, _, row in part], whole_text)
+            values = self.batch_logits([row for _, _, row in part], whole_text)
             for (number, first, row), each in zip(part, values, strict=True):
                 found[number].append((first, each[: len(row.sizes)]))
         return [
@@ -58,11 +63,11 @@ class Labelling:
             for parts in found
         ]
 
-    def batch_probabilities(self, rows: list[Row], whole_text: bool) -> Tensor:
+    def batch_logits(self, rows: list[Row], whole_text: bool) -> Tensor:
         device = next(self.model.parameters()).device
         batch = batch_rows(rows, self.tokenizer.specials, whole_text).to(device)
         logits: Tensor = self.model(batch.tokens, batch.mask, batch.units)
-        return (logits.float().cpu() / self.temperature).softmax(-1)
+        return logits.float().cpu()
 
     def last_row(self, units: list[str], whole_text: bool) -> list[int]:
         """The ids of the longest row that the model reads of a text, which it reads last."""

@@ -1,6 +1,6 @@
 """Labelled text, as classifiers and taggers learn from it: labels for texts, or for their words."""
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,7 +13,7 @@ from regard.configs.head import HeadConfig
 from regard.configs.recurrent import ReaderConfig
 from regard.data.corpus import held_out
 from regard.data.labelled import Labelled
-from regard.errors import DataError
+from regard.errors import DataError, RequestError
 from regard.files import write_file
 from regard.recipe import Recipe
 from regard.run import Run
@@ -88,8 +88,7 @@ class LabelSplit:
         count = 0
         if not data.valid:
             count = sum(1 for _ in units.read(data.paths("train"), data.label, data.text))
-        share = min(data.held_out_share, data.held_out_pairs / max(1, count))
-        return cls(units, data, recipe.seed, share)
+        return cls(units, data, recipe.seed, held_out_share(data, count))
 
     def read(self, name: str) -> Iterator[Labelled]:
         paths = self.data.paths("train" if name == "train" else "valid")
@@ -107,6 +106,11 @@ class LabelSplit:
 
     def holds_out(self, example: Labelled) -> bool:
         return held_out(" ".join(example.units), self.seed, self.share)
+
+
+def held_out_share(data: LabelledSection, count: int) -> float:
+    """The share of so many examples that is held out."""
+    return min(data.held_out_share, data.held_out_pairs / max(1, count))
 
 
 def build(recipe: LabellingRecipe, sizes: Sizes) -> "nn.Module":
@@ -221,6 +225,9 @@ def attend(folder: Path, text: str, output: str | None, device: str) -> "tuple[A
 def reader(run: Run, device: str) -> "Reader":
     from regard.tasks.embedder import labelling_reader
 
+    recipe: Any = run.recipe()
+    if recipe.model.kind == "linear":
+        raise RequestError(f"{run.folder}: a linear model has no vectors; train a network for them")
     return labelling_reader(run, device)
 
 
@@ -230,17 +237,25 @@ def sizes_of_old_run(run: Run) -> Sizes:
 
 def labels_of(split: LabelSplit) -> tuple[set[str], list[str]]:
     """The labels of the training set, and all labels in alphabetical order."""
+    return checked_labels(split, split.train(), split.valid())
+
+
+def checked_labels(
+    split: LabelSplit, train: Iterable[Labelled], valid: Iterable[Labelled]
+) -> tuple[set[str], list[str]]:
+    """The same for examples that were read before."""
     found: set[str] = set()
-    for example in split.train():
+    for example in train:
         found.update(example.labels)
         if len(found) > MOST_LABELS:
             raise DataError(
                 f"{example.place}: more than {MOST_LABELS:,} labels; "
                 "name the column that holds them with --set data.label"
             )
-    learned = set(found)
-    for example in split.valid():
+    learned, validates = set(found), False
+    for example in valid:
         found.update(example.labels)
+        validates = True
     if len(found) < 2:
         only = f"the only label is {found.pop()!r}" if found else "there are no labels"
         raise DataError(
@@ -248,7 +263,7 @@ def labels_of(split: LabelSplit) -> tuple[set[str], list[str]]:
             "apart; give examples of another label, or name the column that holds the labels "
             "with --set data.label"
         )
-    if not learned or next(split.valid(), None) is None:
+    if not learned or not validates:
         texts = [" ".join(example.units) for example in split.read("train")]
         raise split.data.too_few(texts, split.units.name)
     return learned, sorted(found)

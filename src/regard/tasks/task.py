@@ -19,13 +19,14 @@ if TYPE_CHECKING:
     from torch import nn
 
     from regard.evaluate.validation import HeldOut
+    from regard.inspect.evidence import TextEvidence
     from regard.inspect.flow.parts import Flow
     from regard.inspect.images.looked import Looked
     from regard.inspect.maps import Maps
     from regard.inspect.series import SeriesMaps
     from regard.tasks.embedder import Reader
     from regard.training.events import Event
-    from regard.training.setup import TrainingSetup
+    from regard.training.setup import FoundSetup, TrainingSetup
 
 Section = dict[str, Any]
 Sizes = Mapping[str, int]
@@ -300,7 +301,7 @@ class Task:
     # A fresh model. The sizes come from the training setup and are saved with the weights.
     build: "Callable[[Any, Sizes], nn.Module]"
     # Reads the data and says what to train on; what it yields is shown meanwhile.
-    setup: "Callable[[Run, Any], Generator[Event, None, TrainingSetup]]"
+    setup: "Callable[[Run, Any], Generator[Event, None, TrainingSetup | FoundSetup]]"
     # The object that answers with a run, and a device to answer on.
     load: Callable[[Path, str], Any]
 
@@ -339,6 +340,9 @@ class Task:
     attend: "Callable[[Path, str, str | None, str], tuple[Any, Maps]] | None" = None
     # The way of a text through the model, box by box, for the studio's model view.
     flow: "Callable[[Any, TextQuestion], Flow] | None" = None
+    # What the words of a text speak for: run folder, text, label, device. None where the run has
+    # nothing to say about it, and attention is shown instead.
+    attend_words: "Callable[[Path, str, str | None, str], TextEvidence | None] | None" = None
     # The same for an image: run folder, image, what to ask about it, device.
     attend_image: "Callable[[Path, Path, ImageQuestion, str], Looked] | None" = None
     # The same for a series: run folder, files of newer data, name of the series, device.

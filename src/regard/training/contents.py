@@ -16,7 +16,7 @@ from regard.made_with import CONTENTS, MadeWith, digest
 from regard.recipe import Recipe
 from regard.run import Run
 from regard.training.events import Event, Note
-from regard.training.setup import TrainingSetup
+from regard.training.setup import FoundSetup, TrainingSetup
 from regard.training.team import Team
 
 # What is not a part of the data: a lock, and what vouches for the rest.
@@ -25,7 +25,7 @@ NOT_DATA = ("lock", Path(CONTENTS).name)
 
 def prepared(
     run: Run, recipe: Recipe, members: Team
-) -> Generator[Event, None, tuple[TrainingSetup, MadeWith]]:
+) -> Generator[Event, None, tuple[TrainingSetup | FoundSetup, MadeWith]]:
     """The setup of a training, and what its weights are made with. The leader checks that all that
     an earlier start has left is intact and belongs together.
     """

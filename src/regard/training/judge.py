@@ -14,7 +14,7 @@ from regard.evaluate.validation import Validation, validate
 from regard.recipe import Recipe
 from regard.run import Run
 from regard.training.log import Log
-from regard.training.setup import TrainingSetup
+from regard.training.setup import FoundSetup, TrainingSetup
 from regard.training.state import TrainingState
 from regard.training.time_left import TimeLeft
 from regard.weights import all_finite, save_model
@@ -27,7 +27,7 @@ class Judge:
     run: Run
     recipe: Recipe
     state: TrainingState
-    setup: TrainingSetup
+    setup: TrainingSetup | FoundSetup
     log: Log
     clock: TimeLeft
 
@@ -60,7 +60,9 @@ class Judge:
         if not better(validation, progress.best, self.metric()):
             return False
         progress.best, progress.averaged = replace(validation, best=True), averaged
-        save_model(self.run, tensors, validation.step, self.setup.sizes, self.state.made_with)
+        found = {"loss": validation.loss, **validation.scores}
+        made_with, sizes = self.state.made_with, self.setup.sizes
+        save_model(self.run, tensors, validation.step, sizes, made_with, found)
         return True
 
     def metric(self) -> Metric:

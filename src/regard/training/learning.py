@@ -23,12 +23,13 @@ from regard.training.estimate import estimate, measured_peak
 from regard.training.events import Estimate, Event, Note, Phase, Resumed
 from regard.training.finish import finish
 from regard.training.fit import slices_that_fit
+from regard.training.found import keep_found
 from regard.training.initialise import from_run
 from regard.training.judge import Judge
 from regard.training.log import Log, remarks
 from regard.training.loop import Objective, TrainingData, derived_seed
 from regard.training.parallel import shard
-from regard.training.setup import TrainingSetup
+from regard.training.setup import FoundSetup, TrainingSetup
 from regard.training.state import TrainingState
 from regard.training.stopping import stopping
 from regard.training.team import Team
@@ -42,6 +43,10 @@ def train_together(run: Run, recipe: Recipe, members: Team) -> Iterator[Event]:
     threads = max(1, cores.usable_cores() // members.local_size)
     torch.set_num_threads(recipe.train.threads or threads)
     setup, made_with = yield from prepared(run, recipe, members)
+    if isinstance(setup, FoundSetup):
+        if members.leads:
+            yield from keep_found(run, recipe, setup, made_with)
+        return
     yield from train_prepared(run, recipe, setup, made_with, members)
 
 
@@ -61,6 +66,8 @@ def train_prepared(
         damaged = [*state.restore(run, made_with), *remarks(run.folder / "log.jsonl")]
     if remark and not state.step:
         yield Note(remark)
+    if setup.answers_at_once and not state.step and members.leads:
+        yield from judged_at_once(run, recipe, state, setup)
     dtype = devices.choose_precision(recipe.train.precision, device)
     objective = in_precision(setup.objective, device, dtype)
     data = TrainingData(
@@ -100,6 +107,18 @@ def train_prepared(
                 last = state.judged_weights()
                 if judge:
                     yield from finish(judge, last)
+
+
+def judged_at_once(
+    run: Run, recipe: Recipe, state: TrainingState, setup: TrainingSetup
+) -> Iterator[Event]:
+    """Validate and keep the model before its first update, so that the run can be used from here
+    on, whenever training is stopped.
+    """
+    yield Phase("Validating")
+    with Log(run.folder, 0, tensorboard=False) as log:
+        clock = TimeLeft(recipe.train, 0.0, 0.0, 0)
+        yield Judge(run, recipe, state, setup, log, clock).judge(state.judged_weights())
 
 
 def tried(

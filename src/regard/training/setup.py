@@ -26,3 +26,16 @@ class TrainingSetup:
     initialise: Callable[[nn.Module], str] | None = None
     # A few words on the sizes, for the estimate before training.
     remark: str = ""
+    # Whether a new model answers well before its first update, since a simpler model beside it
+    # does; then it is validated and kept at once.
+    answers_at_once: bool = False
+
+
+@dataclass(frozen=True)
+class FoundSetup:
+    """A model that was found directly, without updates."""
+
+    sizes: Mapping[str, int]
+    model: nn.Module
+    held_out: HeldOut
+    seconds: float  # that it took
