@@ -379,9 +379,8 @@ class Run:
         that were not there `before`, encoded data, and the folders that it `made`. Other files are
         somebody's own. The caller holds the lock.
         """
-        others = ("vocabulary.tsv", "series.safetensors", "linear.safetensors")
-        own = {self.recipe_path, self.labels_path, self.words_path, self.source_words_path}
-        own |= {self.folder / name for name in others}
+        names = ("recipe.toml", "labels.json", "words.json", "source_words.bin", "vocabulary.tsv")
+        own = {self.folder / n for n in (*names, "series.safetensors", "linear.safetensors")}
         for path in {*own, *self.folder.glob("*tokenizer.json")} - before:
             path.unlink(missing_ok=True)
         shutil.rmtree(self.training / "data", ignore_errors=True)
