@@ -6,12 +6,15 @@ import sys
 import webbrowser
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlencode
 
 from cyclopts import Parameter
 
 from regard.cli.options import Device, Port
+
+if TYPE_CHECKING:
+    from regard.studio.runs import OpenRun
 
 PORT = 8800
 
@@ -26,6 +29,8 @@ def studio(
     token: str | None = None,
     device: Device = "cpu",
     open_page: Annotated[bool, Parameter(name="--open")] = False,
+    publish: Path | None = None,
+    text: Annotated[tuple[str, ...], Parameter(negative=())] = (),
 ) -> None:
     """Look inside a run, or inside two runs, in the browser.
 
@@ -45,12 +50,22 @@ def studio(
         What a visitor must know. An address that others can reach gets a new one by default.
     open_page
         Open the page in the browser.
+    publish
+        Write a lesson to this file instead: the page with its answers about some sentences, which
+        any browser opens from the disk.
+    text
+        A sentence of the lesson; may be given several times. By default the first held-out ones.
     """
     from regard.cli.display import results, say
     from regard.errors import UsageError
     from regard.studio.runs import OpenRun
 
     runs = [OpenRun(folder, device) for folder in (run, against) if folder is not None]
+    if publish is not None:
+        write_lesson(runs, publish, text)
+        return
+    if text:
+        raise UsageError("--text: only a lesson has sentences of its own; add --publish FILE")
     from regard.studio.guard import LOOPBACK
 
     if token is None:
@@ -74,6 +89,16 @@ def studio(
         )
         with suppress(KeyboardInterrupt):  # the usual way to close it
             uvicorn.Server(config).run(sockets=[listener])
+
+
+def write_lesson(runs: "list[OpenRun]", path: Path, texts: tuple[str, ...]) -> None:
+    from regard.cli.display import results
+    from regard.errors import UsageError
+    from regard.studio.lesson.publish import publish
+
+    if len(runs) > 1:
+        raise UsageError("--publish: a lesson is about one run; give one")
+    results(publish(runs[0], texts, path))
 
 
 def listening(host: str, port: int | None) -> socket.socket:
