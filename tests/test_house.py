@@ -481,6 +481,7 @@ OWN_READERS = {
     "data/on_disk.py": "maps a file that is open",
     "data/image_cache.py": "the same",
     "data/image_features.py": "maps what this process has just written",
+    "studio/lesson/publish.py": "the page that comes with regard",
     "cli/completion.py": "the settings of the person's own shell",
     "cli/streams.py": "the null device",
     "layers/linear.py": "the system's facts about this machine",
