@@ -22,7 +22,7 @@ Promise.all(names.map((name) => import(`/${name}.js`))).then((modules) => {
         { rows: 2, data: Float32Array.of(1, 0, 0.5, 0.5) },
       ]),
     ),
-    mass: list(weights.largestMass(matrix, 0.7)),
+    mass: Array.from(weights.outsideMass(matrix, 0.7)),
     softmax: weights.softmax([0, 0, -Infinity]),
     diff: diff.wordDiff(["a", "b", "c"], ["a", "x", "c"]),
     smoothed: curves.smoothed([1, 3, 3], 0.5),

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 
-from cyclopts import App, CycloptsError, Group, Parameter, UnknownOptionError
+from cyclopts import App, CycloptsError, Group, Parameter, UnknownOptionError, UnusedCliTokensError
 
 from regard.cli.old_names import OLD_NAMES, renamed
 from regard.cli.options import shown_default
@@ -199,6 +199,11 @@ def explained(error: CycloptsError, words: Sequence[str]) -> str:
         if sentence := setting_meant(typed, words):
             return sentence
     command = f"{words[0]} " if words and words[0] in app else ""
+    if isinstance(error, UnusedCliTokensError):
+        return (
+            f"{' '.join(error.unused_tokens)}: more than `regard {command.strip()}` takes; leave "
+            f"it out. See `regard {command}--help`."
+        )
     sentence = " ".join(str(error).split()).partition(" Available commands:")[0]
     return f"{sentence} See `regard {command}--help`."
 

@@ -14,8 +14,9 @@ from regard.cli.options import EXPLAINED, AsJson, Device
 
 if TYPE_CHECKING:
     from regard.inspect.alignments import Aligners
-    from regard.inspect.heads.heads import Head, Part
+    from regard.inspect.heads.heads import Part
     from regard.inspect.maps import Maps, Matrix, Measure
+    from regard.inspect.page import Shown
     from regard.tasks.attender import Attender
     from regard.tasks.translation.translator import Translator
 
@@ -170,12 +171,11 @@ def attend(
     looking, maps = task.attend(run, text, translation, device)
     if not any(map(len, (maps.encoder, maps.decoder, maps.cross))):
         raise RequestError(f"{run}: this model has no attention to look at; train one that has")
-    name, matrix = chosen_map(looking, maps, chosen)
+    shown, matrix = chosen_map(looking, maps, chosen)
     if as_json:
-        results(json.dumps({"map": name, **asdict(matrix)}, ensure_ascii=False))
+        results(json.dumps({"map": shown.name, **asdict(matrix)}, ensure_ascii=False))
     else:
-        show(name, matrix, " ".join(maps.labels.target_words) if len(maps.cross) else "")
-    shown = first_head(looking, maps, chosen)
+        show(shown.name, matrix, " ".join(maps.labels.target_words) if len(maps.cross) else "")
     write_files(files, matrix, maps, shown, chosen.measure)
 
 
@@ -198,30 +198,28 @@ def show(name: str, matrix: "Matrix", words: str) -> None:
 
 def chosen_map(
     looking: "Translator | Attender", maps: "Maps", which: MapFlags
-) -> tuple[str, "Matrix"]:
-    """The map with what it is called."""
+) -> "tuple[Shown, Matrix]":
+    """The map, where it is among all maps, and what it is called."""
     from regard.inspect.heads.heads import choose_heads
+    from regard.inspect.page import Shown
 
-    aligners = aligners_of(looking)
-    best = aligners.best if aligners else None
     part, layer, head = which.part or first_part(maps), which.layer, which.head
     reading: Literal["read", "predicts"] = "read" if which.read else "predicts"
     spec = ".".join("*" if each is None else str(each) for each in (part, layer, head))
     choose_heads(looking.model, [spec])  # says so if there is none
     if which.part is None and layer is None and head is None and part == "cross":
-        if best is None:
-            layer = max(0, len(maps.cross) - 2)
-            name = f"the mean of cross.{layer}; `regard inspect alignment` finds what aligns best"
-        else:
-            layer, head, reading = best.layer, best.head, best.reading
-            name = f"{best.name()}, which aligns best ({best})"
+        from regard.inspect.alignments import first_map
+
+        first = first_map(aligners_of(looking), len(maps.cross))
+        layer, head, reading, name = first.layer, first.head, first.reading, first.name
     elif head is None:
         name = f"the mean of {part}" + ("" if layer is None else f".{layer}")
     else:
         name = f"{part}.{layer}.{head}"
     if which.measure == "norm":
         name = f"what is carried by {name}"
-    return name, maps.matrix(part, layer, head, reading, not which.pieces, which.measure)
+    matrix = maps.matrix(part, layer, head, reading, not which.pieces, which.measure)
+    return Shown(part, layer, head, reading, name), matrix
 
 
 def aligners_of(looking: "Translator | Attender") -> "Aligners | None":
@@ -232,19 +230,8 @@ def first_part(maps: "Maps") -> "Part":
     return "cross" if len(maps.cross) else "encoder" if len(maps.encoder) else "decoder"
 
 
-def first_head(looking: "Translator | Attender", maps: "Maps", which: MapFlags) -> "Head":
-    """The head that a page with all of them opens with."""
-    from regard.inspect.heads.heads import Head
-
-    aligners = aligners_of(looking)
-    unsaid = which.part is None and which.layer is None and which.head is None
-    if unsaid and aligners and (best := aligners.best_head) is not None:
-        return Head("cross", best.layer or 0, best.head or 0)
-    return Head(which.part or first_part(maps), which.layer or 0, which.head or 0)
-
-
 def write_files(
-    files: FileFlags, matrix: "Matrix", maps: "Maps", shown: "Head", measure: "Measure"
+    files: FileFlags, matrix: "Matrix", maps: "Maps", shown: "Shown", measure: "Measure"
 ) -> None:
     from regard.errors import RequestError
     from regard.inspect.figures import save_csv, save_matrix

@@ -138,6 +138,7 @@ def alignments(sentence: str, looks: Sequence[Look]) -> list[str]:
         in_words = not look.alignment.pairs()
         if not in_words:
             drawn = drawings.matrix(look.alignment, f"What {look.name} looks at")
+            drawn += quiet(f"Shown: {look.alignment.name}.")
         elif look.translation:
             drawn = f"<p>{escape(look.translation)}</p><p>{NO_ATTENTION}</p>"
         else:

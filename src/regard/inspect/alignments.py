@@ -95,6 +95,29 @@ class Aligners:
         return cls(scores, found["pairs"], found["sentences"])
 
 
+@dataclass(frozen=True)
+class FirstMap:
+    """The map of cross-attention that is shown where none is asked for, and what it is called."""
+
+    layer: int | None
+    head: int | None
+    reading: Reading
+    name: str
+
+
+def first_map(aligners: Aligners | None, layers: int) -> FirstMap:
+    """The head or the mean of heads that aligns words best. Where that was not measured, the mean of
+    the last layer but one, which usually does; see `Maps.alignment`.
+    """
+    if aligners is None:
+        layer = max(0, layers - 2)
+        name = f"the mean of cross.{layer}; `regard inspect alignment` finds what aligns best"
+        return FirstMap(layer, None, "predicts", name)
+    best = aligners.best
+    name = f"{best.name()}, which aligns best ({best})"
+    return FirstMap(best.layer, best.head, best.reading, name)
+
+
 def ranked(scores: Sequence[HeadScore]) -> list[HeadScore]:
     return sorted(scores, key=lambda each: (round(each.aer, 6), -each.sharpness))
 

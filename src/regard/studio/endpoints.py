@@ -191,8 +191,9 @@ def trace(run: OpenRun, asked: Pair) -> dict[str, Any]:
         tokenizers, aligners = translator.tokenizers, translator.aligners
         pieces = tokenizers.target.vocabulary
         maps = maps_of(run, asked, translator)
+        read = side(tokenizers.source, source[:-1])
         return {
-            "source": side(tokenizers.source, source[:-1]),
+            "source": {**read, "unseen": list(filter(translator.unseen_words, read["words"]))},
             "output": side(tokenizers.target, target[:-1]),
             "steps": [asdict(each) for each in alternatives(logits, target, pieces, ALTERNATIVES)],
             "end": specials.end,

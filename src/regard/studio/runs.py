@@ -1,7 +1,6 @@
 """Runs for the page: files describe them at once, and models load in the background."""
 
 import threading
-from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from regard import tasks
 from regard.errors import RegardError, RequestError
-from regard.run import Run
+from regard.files import read_metadata
+from regard.run import IN_TRAINING, Run
 from regard.small_files import UNEXPECTED, open_regular, read_json
 from regard.tasks.neighbours import has_words
 from regard.training.log import entry_of
@@ -33,6 +33,10 @@ SHOWN = (
     *("encoder_layers", "decoder_layers", "d_model", "d_ff", "num_heads", "positions"),
     *("cell", "attention", "num_layers"),
 )
+
+
+# Updates whose time says how long the next ones take.
+RECENT = 40
 
 
 class OpenRun:
@@ -71,7 +75,7 @@ class OpenRun:
             "problem": self.problem,
             "task": self.task,
             # Whatever has words can show them on a map.
-            "views": [*entry.views, *(["map"] if has_words(run) else [])],
+            "views": [*views_of(entry, sizes), *(["map"] if has_words(run) else [])],
             "title": entry.title,
             "explanation": entry.explanation,
             "kind": sizes.get("kind", "transformer"),
@@ -84,10 +88,30 @@ class OpenRun:
             "step": info.get("step"),
             "steps": recipe.get("train", {}).get("steps"),
             "finished": bool(info),
+            "weights": {"step": self._step_of_weights(), "written": str(self._written())},
+            "training": self.training(recipe.get("train", {})),
             "validation": info.get("validation"),
             "checkpoints": self.checkpoints(),
             "examples": samples(self.folder / "log.jsonl"),
         }
+
+    def training(self, train: dict[str, Any]) -> dict[str, Any] | None:
+        """How far a training has come that runs now; None if there is none."""
+        if Run(self.folder).unfinished() != IN_TRAINING:
+            return None
+        events = last_steps(self.folder / "log.jsonl")
+        step, steps = events[-1]["step"] if events else 0, train.get("steps")
+        seconds = [each["seconds"] for each in events if each.get("seconds")]
+        known = seconds and isinstance(steps, int)
+        left = (steps - step) * sum(seconds) / len(seconds) if known else None
+        return {"step": step, "steps": steps, "seconds_left": left}
+
+    def _step_of_weights(self) -> int | None:
+        """The step at which the weights that answer were saved, if they say so."""
+        try:
+            return int(read_metadata(self.folder / "model.safetensors")["step"])
+        except (OSError, RegardError, KeyError, ValueError):
+            return None
 
     def checkpoints(self) -> list[int]:
         names = (path.stem.removeprefix("step-") for path in self.folder.glob("training/step-*"))
@@ -187,14 +211,37 @@ def read_object(path: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def samples(log: Path) -> list[dict[str, str]]:
-    """Sources with references and outputs of the last validation."""
+def views_of(entry: tasks.Entry, sizes: dict[str, Any]) -> list[str]:
+    """The views of a task that make sense for a model: a recurrent one counts no positions."""
+    without = {"positions"} if sizes.get("kind") == "recurrent" else set()
+    return [each for each in entry.views if each not in without]
+
+
+def tail(log: Path) -> list[bytes]:
+    """The last lines of a log."""
     try:
         with open_regular(log) as file:
             file.seek(max(0, file.seek(0, 2) - TAIL_BYTES))
-            lines = deque(file.read(TAIL_BYTES).split(b"\n"))
+            return file.read(TAIL_BYTES).split(b"\n")
     except OSError:
         return []
+
+
+def last_steps(log: Path) -> list[dict[str, Any]]:
+    """The last updates in a log."""
+    found: list[dict[str, Any]] = []
+    for line in reversed(tail(log)):
+        if len(found) == RECENT:
+            break
+        event = entry_of(line) if line else None
+        if event and event.get("event") == "step":
+            found.insert(0, event)
+    return found
+
+
+def samples(log: Path) -> list[dict[str, str]]:
+    """Sources with references and outputs of the last validation."""
+    lines = tail(log)
     while lines:
         line = lines.pop()
         if b'"samples"' in line:

@@ -2,6 +2,9 @@
 
 export class Problem extends Error {}
 
+/** The server is not there. */
+export class NoAnswer extends Problem {}
+
 async function answer(response) {
   if (response.ok) return response;
   let sentence = `The server answered ${response.status}.`;
@@ -18,7 +21,7 @@ async function send(path, options) {
     return await answer(await fetch(path, options));
   } catch (error) {
     if (error instanceof TypeError) {
-      throw new Problem("The server does not answer; is `regard studio` still running?");
+      throw new NoAnswer("The server does not answer; is `regard studio` still running?");
     }
     throw error;
   }

@@ -103,15 +103,10 @@ export class Chart {
       ];
     const raw = thinned(points, POINTS);
     if (!smooth) return [curve(raw)];
-    const means = smoothed(
-      points.map(([, value]) => value),
-      smooth,
-    );
-    const line = points.map(([step], at) => [step, means[at]]);
-    return [curve(raw, { opacity: 0.28 }), curve(thinned(line, POINTS))];
+    return [curve(raw, { opacity: 0.28 }), curve(thinned(smoothedPoints(points, smooth), POINTS))];
   }
 
-  /** Show the values at a step, here and in every other chart. */
+  /** Show the values nearest to a step, each with its own step, here and in every other chart. */
   point(step) {
     this.at = step;
     const found = (this.spec?.series ?? []).map((each) => [each, nearest(each.points, step)]);
@@ -119,19 +114,21 @@ export class Chart {
     replace(
       this.readout,
       found.map(
-        ([each, value]) =>
-          value &&
+        ([each, place]) =>
+          place &&
           h(
             "span",
             { style: { color: each.colour } },
-            `${several ? `${each.name} ` : ""}${shownNumber(value[1])} `,
+            `${several ? `${each.name} ` : ""}${shownNumber(place[1])}`,
+            step !== null && h("span", { class: "muted" }, ` at ${place[0].toLocaleString("en")}`),
+            " ",
           ),
       ),
-      step !== null && found[0]?.[1] && h("span", { class: "muted" }, `at ${shownNumber(Math.round(step))}`),
     );
     if (!this.cross) return;
-    this.cross.setAttribute("visibility", step === null ? "hidden" : "visible");
-    if (step !== null) for (const name of ["x1", "x2"]) this.cross.setAttribute(name, this.x.x(step));
+    const place = step === null ? null : found.find(([, each]) => each)?.[1];
+    this.cross.setAttribute("visibility", place ? "visible" : "hidden");
+    if (place) for (const name of ["x1", "x2"]) this.cross.setAttribute(name, this.x.x(place[0]));
   }
 
   scene() {
@@ -161,21 +158,32 @@ export class Chart {
         }),
       );
     }
-    for (const { points, colour } of this.spec.series) {
-      items.push(
-        scene.line(
-          thinned(points, POINTS).map(([step, value]) => [scales.x(step), scales.y(value)]),
-          colour,
-          1.5,
-        ),
-      );
-    }
+    const path = (points) => points.map(([step, value]) => [scales.x(step), scales.y(value)]);
+    const named = this.spec.series.length > 1;
+    this.spec.series.forEach(({ name, points, colour, smooth, dots }, at) => {
+      const smoother = smooth > 0 && !dots;
+      items.push(scene.line(path(thinned(points, POINTS)), colour, 1.5, smoother ? 0.28 : 1));
+      if (smoother) items.push(scene.line(path(thinned(smoothedPoints(points, smooth), POINTS)), colour, 1.5));
+      if (dots) for (const [x, y] of path(points)) items.push(scene.circle(x, y, 3, colour));
+      if (named) {
+        const place = [width - PAD.right, PAD.top + 12 + 15 * at];
+        items.push(scene.text(...place, name, { fill: colour, size: 11, anchor: "end" }));
+      }
+    });
     return { width, height: HEIGHT, items, ink };
   }
 }
 
-/** The last point at or before a step; the very last without one. */
-function nearest(points, step) {
+function smoothedPoints(points, smooth) {
+  const means = smoothed(
+    points.map(([, value]) => value),
+    smooth,
+  );
+  return points.map(([step], at) => [step, means[at]]);
+}
+
+/** The point nearest to a step; the last one without a step. */
+export function nearest(points, step) {
   if (step === null) return points.at(-1);
   let [low, high] = [0, points.length];
   while (low < high) {
@@ -183,5 +191,7 @@ function nearest(points, step) {
     if (points[middle][0] <= step) low = middle + 1;
     else high = middle;
   }
-  return points[low - 1];
+  const [before, after] = [points[low - 1], points[low]];
+  if (!before || !after) return before ?? after;
+  return step - before[0] <= after[0] - step ? before : after;
 }

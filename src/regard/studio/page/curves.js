@@ -1,11 +1,14 @@
 // Curves over training steps: arithmetic without a browser.
 
-/** An exponential mean that starts at the first value, weighted for uneven steps as if even. */
+/** An exponential mean of the values so far. It starts at 0, so each mean is divided by the sum of
+ * the weights it has had: else the first values would count as much as all others together.
+ */
 export function smoothed(values, keep) {
-  let mean = null;
+  let [sum, weight] = [0, 0];
   return values.map((value) => {
-    mean = mean === null ? value : keep * mean + (1 - keep) * value;
-    return mean;
+    sum = keep * sum + (1 - keep) * value;
+    weight = keep * weight + (1 - keep);
+    return sum / weight;
   });
 }
 

@@ -122,3 +122,26 @@ export function toggle(label, on, change, hint) {
 export function button(label, click, properties = {}) {
   return h("button", { type: "button", ...properties, on: { click } }, label);
 }
+
+let isMore = false;
+
+/** Controls that a narrow screen hides until they are asked for. */
+export function more(...children) {
+  const ask = h(
+    "button",
+    {
+      type: "button",
+      class: "more-button",
+      "aria-expanded": String(isMore),
+      on: {
+        click: () => {
+          isMore = box.classList.toggle("open");
+          ask.setAttribute("aria-expanded", String(isMore));
+        },
+      },
+    },
+    "More",
+  );
+  const box = h("div", { class: isMore ? "more open" : "more" }, ask, children);
+  return box;
+}

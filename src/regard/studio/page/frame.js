@@ -2,7 +2,8 @@
 
 import { css, isDark, table as colours } from "./colour.js";
 import { button, h } from "./dom.js";
-import { download, text, toCsv, toPng, toSvg } from "./scene.js";
+import { download, rect, text, toCsv, toPng, toSvg, wrapped } from "./scene.js";
+import { parse } from "./state.js";
 
 export function inks() {
   const style = getComputedStyle(document.documentElement);
@@ -10,7 +11,9 @@ export function inks() {
   return { ink: read("--ink"), muted: read("--muted"), line: read("--line"), paper: read("--paper") };
 }
 
-/** A view's heading. `view` has scene() and table(), which may return null. */
+/** A view's heading. `view` has scene() and table(), which may return null, and may have legend(): what
+ * the colours of its picture mean. `explanation` is a sentence, or an element that the view fills.
+ */
 export function heading(view, title, explanation) {
   return h(
     "div",
@@ -40,8 +43,19 @@ async function copyLink(where) {
   setTimeout(() => (where.textContent = "Link"), 1600);
 }
 
+/** What a file of a view is called: the view, the run, and the words that it shows. */
+export function fileName(view) {
+  const words = view.ofText === false ? "" : parse(location.hash).text;
+  const parts = ["regard", view.name, document.body.dataset.run, words].map((part) =>
+    String(part ?? "").toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu)?.join("-"),
+  );
+  return cut(parts.filter(Boolean).join("-"), 72);
+}
+
+const cut = (name, most) => (name.length <= most ? name : name.slice(0, most).replace(/-[^-]*$/, ""));
+
 export async function save(view, kind) {
-  const name = `regard-${view.name}`;
+  const name = fileName(view);
   if (kind === "CSV") {
     const rows = view.table();
     if (rows) download(`${name}.csv`, toCsv(rows), "text/csv;charset=utf-8");
@@ -54,17 +68,36 @@ export async function save(view, kind) {
   else download(`${name}.png`, await toPng(picture));
 }
 
-/** The picture with its title below, so that it explains itself. */
+/** The picture with its colour scale and its title below, so that it explains itself. */
 function captioned(picture, view) {
-  const { muted, paper } = inks();
-  const caption = text(8, picture.height + 18, view.caption(), { fill: muted, size: 11 });
-  return {
-    ...picture,
-    background: paper,
-    width: Math.max(picture.width, 320),
-    height: picture.height + 28,
-    items: [...picture.items, caption],
-  };
+  const { ink, muted, paper } = inks();
+  const width = Math.max(picture.width, 360);
+  const items = [...picture.items];
+  let height = picture.height;
+  for (const [low, high, note, signed] of view.legend?.() ?? []) {
+    items.push(...scale(8, height + 10, { low, high, note, signed, ink: muted }));
+    height += 22;
+  }
+  for (const line of wrapped(view.caption(), width - 16, 11)) {
+    items.push(text(8, height + 18, line, { fill: ink, size: 11 }));
+    height += 15;
+  }
+  return { ...picture, background: paper, width, height: height + 14, items };
+}
+
+/** The colour scale as a part of a picture. */
+function scale(x, y, { low, high, note, signed = false, ink }) {
+  const [wide, parts] = [120, 40];
+  const from = x + 8 + wrapped.width(low, 11);
+  const ramp = colours(isDark(), signed);
+  const style = { fill: ink, size: 11 };
+  return [
+    text(x, y + 9, low, style),
+    ...Array.from({ length: parts }, (_, at) =>
+      rect(from + (at * wide) / parts, y, wide / parts + 0.3, 10, css(ramp[Math.round((255 * at) / (parts - 1))])),
+    ),
+    text(from + wide + 8, y + 9, [high, note].filter(Boolean).join("  ·  "), style),
+  ];
 }
 
 /** The colour scale, from `low` to `high`. */

@@ -2,6 +2,7 @@
 
 import { button, h, replace } from "./dom.js";
 import { save } from "./frame.js";
+import { shownHead } from "./labelled.js";
 import { sentenceBar } from "./sentence.js";
 import { Session } from "./session.js";
 import { Store } from "./state.js";
@@ -42,6 +43,7 @@ function show() {
   document.title = `${title} · regard studio`;
   document.body.dataset.view = name;
   document.body.dataset.translates = String(session.run?.views.includes("translate") ?? true);
+  document.body.dataset.run = session.run?.name ?? "";
   if (content.firstElementChild !== view.root) content.replaceChildren(view.root);
   view.update();
 }
@@ -91,7 +93,9 @@ function describeRuns() {
     ),
   );
   replace(document.getElementById("runs"), chips);
-  replace(document.getElementById("status"), ...statusText());
+  const status = document.getElementById("status");
+  replace(status, ...statusText());
+  status.classList.toggle("long", status.textContent.length > 24);
 }
 
 function summary(run) {
@@ -134,7 +138,26 @@ function statusText() {
   if (session.runs.some((run) => run.status !== "ready")) {
     return [h("span", { class: "dot busy" }), "Loading the model …"];
   }
+  const { run } = session;
+  if (run?.training) return [h("span", { class: "dot busy" }), inTraining(run)];
   return [h("span", { class: "dot good" }), "Ready"];
+}
+
+/** How far a run in training has come, and which of its weights answer. */
+function inTraining({ weights, training: { step, steps, seconds_left: left } }) {
+  const of = steps ? ` of ${steps.toLocaleString("en")}` : "";
+  return [
+    weights.step && `Weights of step ${weights.step.toLocaleString("en")}`,
+    `in training: step ${step.toLocaleString("en")}${of}`,
+    left !== null && `about ${duration(left)} left`,
+  ]
+    .filter(Boolean)
+    .join(" · ");
+}
+
+function duration(seconds) {
+  if (seconds < 90) return `${Math.round(seconds)} s`;
+  return seconds < 5400 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
 }
 
 const KEYS = [
@@ -176,23 +199,29 @@ function turn(by) {
   store.set({ view: views[(at + by + views.length) % views.length][0] });
 }
 
+/** Switch a head off or on, of the layer that is shown. */
 function switchHead(number) {
-  const { kind, layer, off } = store.state;
-  const heads = session.result.trace?.heads[kind]?.[Math.max(0, layer)] ?? 0;
+  const { trace } = session.result;
+  const { kind, off } = store.state;
   if (number === 0) store.set({ off: [] });
-  else if (number <= heads) {
-    const name = `${kind}.${Math.max(0, layer)}.${number - 1}`;
-    store.set({ off: off.includes(name) ? off.filter((each) => each !== name) : [...off, name] });
-  }
+  if (number === 0 || !trace?.heads[kind]?.length) return;
+  const { layer } = shownHead(store.state, trace);
+  if (number > trace.heads[kind][layer]) return;
+  const name = `${kind}.${layer}.${number - 1}`;
+  store.set({ off: off.includes(name) ? off.filter((each) => each !== name) : [...off, name] });
 }
 
+/** To a layer and a head beside those that are shown. */
 function move(layers, heads) {
-  const counts = session.result.trace?.heads[store.state.kind];
+  const { trace } = session.result;
+  const counts = trace?.heads[store.state.kind];
   if (!counts?.length) return;
   const clamp = (value, most) => Math.min(most - 1, Math.max(0, value));
-  const layer = clamp(Math.max(0, store.state.layer) + layers, counts.length);
-  const head = clamp(Math.max(heads ? 0 : store.state.head, store.state.head) + heads, counts[layer]);
-  store.set({ layer, head: heads || store.state.head >= 0 ? head : store.state.head });
+  const at = shownHead(store.state, trace);
+  const layer = clamp(at.layer + layers, counts.length);
+  // From a mean, a head comes first.
+  const head = store.state.head < 0 && store.state.layer !== -1 ? (heads ? 0 : -1) : at.head + heads;
+  store.set({ layer, head: head < 0 && !heads ? head : clamp(head, counts[layer]) });
 }
 
 const ACTIONS = {
@@ -202,7 +231,7 @@ const ACTIONS = {
   "/": () => document.getElementById("source").focus(),
   b: () => store.set({ view: "beam" }),
   e: () => save(current().view, "SVG"),
-  w: () => store.set({ words: !store.state.words, row: -1, col: -1 }),
+  w: () => store.set({ words: !store.state.words }),
   r: () => store.set({ label: store.state.label === "read" ? "predicts" : "read" }),
   f: () => current().view.force?.(),
   j: () => move(1, 0),

@@ -8,6 +8,11 @@ export function readable(piece) {
   return piece.replaceAll("▁", "\u00a0").trim() || "␣";
 }
 
+/** A piece as a label; a dot stands before one that continues a word. */
+export function labelOf(piece, continues) {
+  return continues ? `·${readable(piece)}` : readable(piece);
+}
+
 /** Pieces as running text: bytes are spelled out, bytes that are not text become �. */
 export function plain(pieces) {
   const bytes = [];

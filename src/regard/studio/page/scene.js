@@ -25,6 +25,34 @@ export const text = (x, y, content, { fill, size = 12, anchor = "start", turn = 
   ...{ x, y, content, fill, size, anchor, turn, weight },
 });
 
+/** Text as lines of at most this width; a word that is longer is cut into several. */
+export function wrapped(content, width, size) {
+  const lines = [];
+  let line = "";
+  for (const word of String(content).split(/\s+/)) {
+    const longer = line ? `${line} ${word}` : word;
+    if (wrapped.width(longer, size) <= width) {
+      line = longer;
+      continue;
+    }
+    if (line) lines.push(line);
+    line = word;
+    while (wrapped.width(line, size) > width && line.length > 1) {
+      let most = line.length - 1;
+      while (most > 1 && wrapped.width(line.slice(0, most), size) > width) most -= 1;
+      lines.push(line.slice(0, most));
+      line = line.slice(most);
+    }
+  }
+  return line ? [...lines, line] : lines;
+}
+
+const ruler = document.createElement("canvas").getContext("2d");
+wrapped.width = (content, size) => {
+  ruler.font = `${size}px ${FONT}`;
+  return ruler.measureText(content).width;
+};
+
 function escape(value) {
   const names = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
   return (

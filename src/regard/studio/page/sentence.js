@@ -113,6 +113,8 @@ function chips(session) {
   if (state.off.length)
     chip(`${state.off.length} ${state.off.length === 1 ? "head" : "heads"} off`, { off: [] });
   if (state.look.length) chip("looks where you chose", LET_GO);
+  if (state.beam) chip(`beam of ${state.beam}`, { beam: 0 });
+  if (state.penalty >= 0) chip(`length penalty ${state.penalty.toFixed(1)}`, { penalty: -1 });
   if (state.step) chip(`weights of step ${state.step.toLocaleString("en")}`, { step: 0 });
   const said = result.translation;
   if (said && !said.whole) found.push(h("span", { class: "muted" }, "Only the beginning fits."));

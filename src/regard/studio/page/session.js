@@ -23,6 +23,7 @@ export class Session extends EventTarget {
     this.store = store;
     this.runs = [];
     this.results = [];
+    this.problem = "";
     store.listen((names) => {
       if ([...ASKED_ANEW, ...CHANGES].some((name) => names.has(name))) this.refresh();
     });
@@ -45,22 +46,30 @@ export class Session extends EventTarget {
     this.dispatchEvent(new Event(name));
   }
 
-  /** Ask what runs there are, again and again until their models are loaded. */
+  /** Ask what runs there are, again and again: models load, a run in training gets new weights, and a
+   * server that was stopped does not answer.
+   */
   async watchRuns() {
     for (;;) {
       try {
-        this.runs = (await api.get("api/runs?begin")).runs;
+        const { runs } = await api.get("api/runs?begin");
+        const changed = this.problem !== "" || JSON.stringify(runs) !== JSON.stringify(this.runs);
         this.problem = "";
+        this.runs = runs;
+        if (changed) this.tell("runs");
       } catch (error) {
-        this.problem = error.message;
+        this.fail(error);
       }
-      this.tell("runs");
-      const settled = this.runs.every((run) => run.status === "ready");
-      // A run in training has new checkpoints and samples now and then.
-      if (this.runs.length && settled && this.runs.every((run) => run.finished)) return;
-      const slow = this.problem || settled || this.runs.some((run) => run.status === "failed");
-      await new Promise((resolve) => setTimeout(resolve, slow ? 5000 : 300));
+      const quick = this.runs.some((run) => run.status === "loading" || run.status === "waiting");
+      await new Promise((resolve) => setTimeout(resolve, quick && !this.problem ? 300 : 5000));
     }
+  }
+
+  /** The server does not answer: say so until it does. */
+  fail(error) {
+    if (this.problem === error.message) return;
+    this.problem = error.message;
+    this.tell("runs");
   }
 
   /** Which models the sentence goes through: the chosen one, or two where they are compared. A
@@ -89,6 +98,8 @@ export class Session extends EventTarget {
     const { text, prefix, typed, adopted, beam, penalty } = this.state;
     const { beam_size, length_penalty } = this.runs[run];
     const own = slot === Math.min(this.state.run, this.runs.length - 1);
+    // A run in training replaces its weights: the same question then has another answer.
+    const weights = step ? 0 : this.runs[run].weights.written;
     const changes = own ? this.changes() : {};
     const usual = {
       text,
@@ -99,6 +110,7 @@ export class Session extends EventTarget {
     };
     return {
       model: { run, step },
+      weights,
       changes,
       usual,
       // The output before a forced position stays as it was.
@@ -128,6 +140,7 @@ export class Session extends EventTarget {
     } catch (error) {
       if (stop.signal.aborted) return;
       if (!(error instanceof api.Problem)) console.error(error);
+      if (error instanceof api.NoAnswer) this.fail(error);
       result.problem = error.message;
     }
     result.busy = false;

@@ -18,7 +18,7 @@ export const DEFAULTS = Object.freeze({
   scale: "fixed",
   specials: true,
   mass: 100,
-  measure: "weights", // or "norm", what they carry
+  measure: "weights", // or "norm", their contributions
   off: [], // heads, "cross.0.3"
   by: "zero",
   look: [], // source pieces that one position has to look at
@@ -48,6 +48,27 @@ export const DEFAULTS = Object.freeze({
   shuffle: 1, // which of the orders of the words is tried
 });
 
+// The values that a name may have, where there are few; a link may say anything.
+const CHOICES = {
+  kind: ["encoder", "decoder", "cross"],
+  label: ["auto", "predicts", "read"],
+  scale: ["fixed", "row"],
+  measure: ["weights", "norm"],
+  by: ["zero", "uniform", "mean"],
+};
+// The least and the most that a number may be; others are whole numbers of any size.
+const RANGES = {
+  beam: [0, 32],
+  penalty: [-1, 10],
+  run: [0, 99],
+  step: [0, 1e12],
+  mass: [0, 100],
+  smooth: [0, 0.999],
+  layer: [-3, 999],
+  head: [-1, 999],
+};
+const WITH_FRACTION = ["penalty", "smooth"];
+
 // Forcing belongs to one output: a change of any of these ends it.
 const OF_ONE_OUTPUT = ["text", "run", "prefix", "typed", "adopted"];
 export const LET_GO = Object.freeze({ look: [], held: [], lookers: "cross" });
@@ -59,9 +80,16 @@ export function parse(hash) {
   for (const [name, usual] of Object.entries(DEFAULTS)) {
     if (!given.has(name)) continue;
     const value = read(given.get(name), usual);
-    if (value !== undefined) state[name] = value;
+    if (value !== undefined && allowed(name, value, usual)) state[name] = value;
   }
   return state;
+}
+
+function allowed(name, value, usual) {
+  if (Object.hasOwn(CHOICES, name)) return CHOICES[name].includes(value);
+  if (typeof usual !== "number") return true;
+  const [least, most] = RANGES[name] ?? [-1, 1e12];
+  return value >= least && value <= most && (Number.isInteger(value) || WITH_FRACTION.includes(name));
 }
 
 function read(text, usual) {

@@ -3,14 +3,15 @@
 import { css, isDark, shade, table as colourTable } from "./colour.js";
 import { h } from "./dom.js";
 
-/** A cell a pixel, enlarged by the browser. */
-export function thumbnail({ rows, cols, data }) {
+/** A cell a pixel, enlarged by the browser; the hatching behind shows where there is a mask. */
+export function thumbnail({ rows, cols, data, masked }) {
   const canvas = h("canvas", { width: Math.max(1, cols), height: Math.max(1, rows), "aria-hidden": "true" });
   const context = canvas.getContext("2d");
   const image = context.createImageData(Math.max(1, cols), Math.max(1, rows));
   const colours = colourTable(isDark());
   data.forEach((value, at) => {
-    image.data.set([...colours[shade(value, 1)], 255], 4 * at);
+    const hidden = masked?.(Math.floor(at / cols), at % cols);
+    image.data.set([...colours[shade(value, 1)], hidden ? 0 : 255], 4 * at);
   });
   context.putImageData(image, 0, 0);
   return canvas;

@@ -13,7 +13,9 @@ export function placed({ nodes, pieces }, { pruned = true } = {}) {
     rows = Math.max(rows, rank + 1);
   }
   for (const node of byId.values()) byId.get(node.parent)?.children.push(node);
-  return { nodes: [...byId.values()], byId, columns: Math.max(0, ...[...rankAt.keys()]), rows };
+  const all = [...byId.values()];
+  const [first] = [...all].sort((a, b) => a.x - b.x || a.y - b.y);
+  return { nodes: all, first, byId, columns: Math.max(0, ...[...rankAt.keys()]), rows };
 }
 
 /** The nodes from the first token to this one. */

@@ -12,11 +12,13 @@ export function headOf({ heads, together = false, rows, cols, data }, head) {
   return { rows, cols, data: mean };
 }
 
-export function meanOf(matrices) {
+/** The mean of matrices, each counted so many times. */
+export function meanOf(matrices, counts) {
   const [{ rows, cols }] = matrices;
   const mean = new Float32Array(rows * cols);
-  for (const { data } of matrices) {
-    for (let at = 0; at < mean.length; at += 1) mean[at] += data[at] / matrices.length;
+  const total = counts.reduce((sum, count) => sum + count, 0);
+  for (const [which, { data }] of matrices.entries()) {
+    for (let at = 0; at < mean.length; at += 1) mean[at] += (data[at] * counts[which]) / total;
   }
   return { rows, cols, data: mean };
 }
@@ -73,22 +75,23 @@ export function withoutColumns({ rows, cols, data }, left) {
   return { rows, cols: kept.length, data: result };
 }
 
-/** Only the largest weights of each row that together make this share of its mass. */
-export function largestMass({ rows, cols, data }, share) {
-  if (share >= 1) return { rows, cols, data };
-  const result = new Float32Array(data.length);
+/** Which weights are not among the largest of their row that together make this share of its mass:
+ * 1 for each of them. A filter like this dims cells; it changes no value.
+ */
+export function outsideMass({ rows, cols, data }, share) {
+  const outside = new Uint8Array(data.length);
+  if (share >= 1) return outside;
   for (let row = 0; row < rows; row += 1) {
     const line = Array.from(data.subarray(row * cols, (row + 1) * cols));
     const order = line.map((_, col) => col).sort((a, b) => line[b] - line[a]);
     const total = line.reduce((sum, value) => sum + value, 0);
     let sum = 0;
     for (const col of order) {
-      if (sum >= share * total - 1e-6) break;
-      result[row * cols + col] = line[col];
+      if (sum >= share * total - 1e-6) outside[row * cols + col] = 1;
       sum += line[col];
     }
   }
-  return { rows, cols, data: result };
+  return outside;
 }
 
 /** What each row is divided by in colour: 1, or its own largest weight. */

@@ -42,11 +42,14 @@ class Alignment:
     target_words : list of str
     weights : list of list of float
         [target words, source words] of attention, each row summing to at most 1.
+    name : str
+        Which map it is: a head, or a mean of heads.
     """
 
     source_words: list[str]
     target_words: list[str]
     weights: list[list[float]]
+    name: str = ""
 
     def __repr__(self) -> str:
         words = [f"{self.source_words[s]}–{self.target_words[t]}" for s, t in self.pairs()]
@@ -159,13 +162,12 @@ class LooksInside(ABC):
         """
         if output is None:
             output = self.translations([source])[0][0].ids
+        from regard.inspect.alignments import first_map
+
         maps = self.maps(source, output)
-        if self.aligners is None:
-            matrix = maps.matrix("cross", max(0, len(maps.cross) - 2), words=True)
-        else:
-            best = self.aligners.best
-            matrix = maps.matrix("cross", best.layer, best.head, best.reading, words=True)
-        return Alignment(matrix.columns, matrix.rows, matrix.weights)
+        first = first_map(self.aligners, len(maps.cross))
+        matrix = maps.matrix("cross", first.layer, first.head, first.reading, words=True)
+        return Alignment(matrix.columns, matrix.rows, matrix.weights, first.name)
 
     def alternatives(
         self, source: str, output: str | Sequence[int], k: int = 5

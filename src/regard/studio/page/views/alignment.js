@@ -1,16 +1,18 @@
 // Alignment: which token looks at which, as a matrix.
 
-import { button, h, redraw, replace, segmented, select, slider, toggle } from "../dom.js";
+import { button, h, more, redraw, replace, segmented, select, slider, toggle } from "../dom.js";
 import { forcing } from "../forcing.js";
 import { heading, inks, legend } from "../frame.js";
 import {
   KINDS,
   MEASURES,
-  bestHead,
+  bestMap,
   cellOf,
   choice,
   chosenWeights,
+  nameOfMap,
   rowLabel,
+  shownHead,
   sides,
   spec,
   verb,
@@ -19,17 +21,26 @@ import { Matrix } from "../matrix.js";
 import { summary } from "../weights.js";
 
 const REASONS = {
-  encoder: "Each row is a source token; its weights say which source tokens its new vector is a mean of.",
+  encoder: "Each row is a token of the source; its weights say which tokens its new vector is a mean of.",
   decoder:
-    "Each row is a position of the output; the triangle above is masked, since nothing may look ahead.",
+    "Each row is a position of the output; hatched cells are masked, since nothing may look ahead.",
   cross:
-    "Each row is an output token; its weights say which source tokens the model looked at to predict it.",
+    "Each row is a token of the output; its weights say which tokens of the source the model looked at to predict it.",
 };
+const EXPLAINED = {
+  encoder: "The stronger the colour, the more the token of this row looks at the token of that column.",
+  decoder:
+    "The stronger the colour, the more a position of the output looks at that earlier token. Hatched cells lie ahead, where it may not look.",
+  cross:
+    "The stronger the colour, the more the model looked at that source token while it predicted this output token.",
+};
+const CAUTION = " Attention shows where information came from, not why.";
 const CARRIED = {
   transformer: "‖weight × value × output matrix‖",
   recurrent: "‖weight × state of the encoder‖",
 };
-const TOGETHER = " For several heads it is the size of the sum of what they carry.";
+const COLOURED = { weights: "attention weight", norm: "contribution" };
+const TOGETHER = " For several heads it is the size of the sum of their contributions.";
 
 export function alignment(session) {
   const { store } = session;
@@ -38,6 +49,7 @@ export function alignment(session) {
   const controls = h("div", { class: "controls" });
   const readout = h("div", { class: "readout", "aria-live": "polite" });
   const explain = h("p", { class: "muted small" });
+  const explained = h("span", {}, EXPLAINED.cross, CAUTION);
   const matrix = new Matrix({
     label: "Attention weights",
     point: (row, col) => say(row, col),
@@ -63,15 +75,12 @@ export function alignment(session) {
     force: () => (forced.choosing() ? forced.cancel() : force(...matrix.cell())),
     scene: () => (shown ? matrix.scene(inks()) : null),
     table: () => (shown ? matrix.table() : null),
+    legend: () => [["0", store.state.scale === "fixed" ? "1" : "row’s largest", COLOURED[store.state.measure]]],
     matrix,
   };
   replace(
     view.root,
-    heading(
-      view,
-      "Alignment",
-      "Dark cells: this output token was predicted while looking at that source token. Attention shows where information came from, not why.",
-    ),
+    heading(view, "Alignment", explained),
     controls,
     h(
       "div",
@@ -84,7 +93,7 @@ export function alignment(session) {
   function caption() {
     const { state } = store;
     const { trace } = session.result;
-    const norm = state.measure === "norm" ? ", what the weights carry" : "";
+    const norm = state.measure === "norm" ? ", contributions" : "";
     const held = state.look.length ? ", one row forced" : "";
     return `${state.kind} attention, ${choice(state, trace).title}${norm}${held}: ${trace.source.text}`;
   }
@@ -93,7 +102,13 @@ export function alignment(session) {
     const { result } = session;
     const { state } = store;
     if (!result.trace) {
-      if (!result.busy) replace(readout, h("p", { class: "muted" }, "Type a sentence to see its matrix."));
+      if (result.busy) return;
+      [shown, drawn] = [null, ""];
+      matrix.clear();
+      replace(controls);
+      replace(explain);
+      replace(tableBox);
+      replace(readout, h("p", { class: "muted" }, "Type a sentence to see its matrix."));
       return;
     }
     const relevant = ["kind", "layer", "head", "words", "label", "scale", "specials", "mass", "measure"];
@@ -110,11 +125,12 @@ export function alignment(session) {
     const weights = await chosenWeights(session, result, state, chosen);
     if (key !== drawn) return;
     shown = spec(weights, state, result.trace);
-    matrix.locked = cellOf(shown, result.trace, state);
+    matrix.locked = cellOf(shown, state);
+    replace(explained, EXPLAINED[state.kind], CAUTION);
     matrix.show(shown);
     forced.update(shown);
-    drawSide(weights, result.trace, chosen);
-    say(...matrix.locked);
+    drawSide(result.trace, chosen);
+    say(...matrix.cell());
     drawTable();
   }
 
@@ -137,7 +153,6 @@ export function alignment(session) {
           store.set({ layer, head });
         },
       ),
-      segmented("Show", MEASURES, state.measure, (measure) => store.set({ measure })),
       segmented(
         "Tokens",
         [
@@ -147,12 +162,14 @@ export function alignment(session) {
         state.words,
         (words) => store.set({ words }),
       ),
-      state.kind !== "encoder" &&
+      more(
+        segmented("Show", MEASURES, state.measure, (measure) => store.set({ measure })),
+        state.kind !== "encoder" && trace.output &&
         segmented(
-          "Row is",
+          "Rows are named after the token",
           [
-            ["predicts", "predicted", "The token this position predicts"],
-            ["read", "read", "The token this position has just read: one earlier"],
+            ["predicts", "it predicts", "The token that this position predicts"],
+            ["read", "it has read", "The token that this position has just read: one earlier"],
           ],
           rowLabel(state, trace),
           (label) => store.set({ label }),
@@ -167,12 +184,12 @@ export function alignment(session) {
         (scale) => store.set({ scale }),
       ),
       toggle(
-        "ends",
+        "start and end",
         state.specials,
         (specials) => store.set({ specials }),
-        "Without them the rest of each row is scaled to sum to 1",
+        "Whether the marks of start and end are shown; without them the rest of each row is scaled to sum to 1",
       ),
-      slider("Largest", {
+      slider("Dim all but the largest", {
         min: 20,
         max: 100,
         step: 5,
@@ -184,36 +201,40 @@ export function alignment(session) {
         asTable = on;
         drawTable();
       }),
+      ),
     );
   }
 
-  function drawSide(weights, trace, chosen) {
+  function drawSide(trace, chosen) {
     const { state } = store;
-    const [, cols] = sides(state.kind, trace, rowLabel(state, trace));
-    const special = new Set(
-      cols.pieces.flatMap((piece, at) => (cols.wordOf[at] < 0 || /^\p{P}+$/u.test(piece) ? [at] : [])),
-    );
-    const { entropy, sunk } = summary(weights, special);
-    const named = bestHead(trace);
+    const special = new Set(shown.faintCols);
+    shown.colLabels.forEach((label, at) => /^·?\p{P}+$/u.test(label) && special.add(at));
+    const { entropy, sunk } = summary(shown, special);
+    const best = bestMap(trace, state.kind);
+    const unit = state.words ? "words" : "pieces";
+    const rests = state.specials ? "the marks of start and end and on punctuation" : "punctuation";
+    const name = state.layer >= 0 && chosen.head >= 0 && `${state.kind}.${chosen.layers[0]}.${chosen.head}`;
     replace(
       explain,
       h("span", {}, `Shown: ${chosen.title}. `),
+      name && h("span", {}, "On the command line, which counts from 0, it is ", h("code", {}, name), ". "),
       REASONS[state.kind],
       state.measure === "norm" &&
-        ` A cell is the size of what the weight carries, ${CARRIED[session.run.kind]}, each row scaled to sum to 1: a token may get much attention and contribute little.`,
+        ` A cell is the contribution of a token, ${CARRIED[session.run.kind] ?? CARRIED.transformer}, each row scaled to sum to 1: a token may get much attention and contribute little.`,
       state.measure === "norm" && chosen.head < 0 && TOGETHER,
       h(
         "span",
         {},
-        ` A row spreads over ${(2 ** entropy).toFixed(1)} tokens on average; ${(100 * sunk).toFixed(0)} % of ${state.measure === "norm" ? "what is carried comes from" : "the weight lies on"} ends and punctuation, where heads rest when they have nothing to do.`,
+        ` A row spreads over ${(2 ** entropy).toFixed(1)} ${unit} on average; ${(100 * sunk).toFixed(0)} % of its ${state.measure === "norm" ? "contributions" : "weight"} is on ${rests}, where heads rest when they have nothing to do.`,
       ),
-      state.kind === "cross" &&
-        named &&
+      !state.words && " A dot before a piece: it continues a word.",
+      shown.unseenCols.size > 0 && " Dotted words were never seen in training.",
+      best &&
         state.layer === -1 &&
         h(
           "span",
           {},
-          ` Compared with word alignments found without any network, this head makes the fewest errors: error rate ${named.aer.toFixed(2)}, sharpness ${named.sharpness.toFixed(2)}.`,
+          ` Of all heads and means of heads, this map differs least from word alignments that were found without any network: error rate ${best.aer.toFixed(2)}, sharpness ${best.sharpness.toFixed(2)}.`,
         ),
       state.kind === "cross" && ranking(trace.aligners),
       legend("0", state.scale === "fixed" ? "1" : "row’s largest"),
@@ -223,12 +244,6 @@ export function alignment(session) {
   /** The heads and means by how well they align words. */
   function ranking(scores) {
     if (!scores.length) return null;
-    const name = ({ layer, head }) =>
-      layer === null
-        ? "mean of all"
-        : head === null
-          ? `layer ${layer + 1}, mean`
-          : `layer ${layer + 1}, head ${head + 1}`;
     return h(
       "details",
       {},
@@ -241,7 +256,7 @@ export function alignment(session) {
             "li",
             {},
             button(
-              name(each),
+              nameOfMap(each),
               () => store.set({ layer: each.layer ?? -2, head: each.head ?? -1, label: each.reading }),
               { class: "plain" },
             ),
@@ -265,6 +280,7 @@ export function alignment(session) {
     const line = Array.from(shown.data.subarray(row * shown.cols, (row + 1) * shown.cols));
     const best = line
       .map((value, at) => [value, at])
+      .filter(([, at]) => !matrix.isMasked(row, at))
       .sort((a, b) => b[0] - a[0])
       .slice(0, 4);
     replace(
@@ -276,7 +292,9 @@ export function alignment(session) {
         h("span", { class: "muted" }, ` ${verb(store.state)} `),
         h("bdi", {}, shown.colLabels[col]),
       ),
-      h("p", { class: "value", "data-value": line[col] }, line[col].toFixed(4)),
+      matrix.isMasked(row, col)
+        ? h("p", { class: "value masked" }, "masked: it lies ahead")
+        : h("p", { class: "value", "data-value": line[col] }, line[col].toFixed(4)),
       h(
         "ol",
         { class: "mini" },
@@ -311,14 +329,8 @@ export function alignment(session) {
 
   function openNumbers(row, col) {
     if (row < 0) return;
-    const { layers, head } = choice(store.state, session.result.trace);
-    store.set({
-      view: "numbers",
-      row: shown.rowPiece[row],
-      col: shown.colPiece[col],
-      layer: layers.at(-1),
-      head: Math.max(0, head),
-    });
+    const place = { row: shown.rowPiece[row], col: shown.colPiece[col] };
+    store.set({ view: "numbers", ...place, ...shownHead(store.state, session.result.trace) });
   }
 
   function drawTable() {
@@ -355,19 +367,15 @@ export function alignment(session) {
   return view;
 }
 
-/** Every head, the means, and the one that is named, as options of a list. */
+/** Every head, the means, and the map that is shown first, as options of a list. */
 export function headOptions(state, trace) {
   const counts = trace.heads[state.kind];
-  const named = state.kind === "cross" ? bestHead(trace) : null;
-  const options = [
-    [
-      "-1.-1",
-      named
-        ? `Layer ${named.layer + 1}, head ${named.head + 1}: aligns best`
-        : `Layer ${Math.max(0, counts.length - 2) + 1}, mean (usual)`,
-    ],
-  ];
-  if (counts.reduce((sum, count) => sum + count, 0) > 1) options.push(["-2.-1", "Mean of all"]);
+  const best = bestMap(trace, state.kind);
+  const first = best
+    ? `Aligns best: ${nameOfMap(best)}`
+    : `First shown: mean of layer ${Math.max(0, counts.length - 2) + 1}`;
+  const options = [["-1.-1", first]];
+  if (counts.reduce((sum, count) => sum + count, 0) > 1) options.push(["-2.-1", "Mean of all heads"]);
   if (state.kind !== "cross" && counts.length > 1) options.push(["-3.-1", "Rollout through all layers"]);
   for (const [layer, heads] of counts.entries()) {
     if (heads > 1) options.push([`${layer}.-1`, `Layer ${layer + 1}, mean`]);

@@ -8,6 +8,7 @@ import { END, fixed, percent, plain, readable } from "../pieces.js";
 import * as pictures from "../scene.js";
 import { neighbour, pathTo, placed, reranked } from "../treeplace.js";
 
+const PAUSE_MS = 300;
 const [WIDE, HIGH, BOX, TALL] = [104, 36, 78, 26];
 
 export function beam(session) {
@@ -18,6 +19,7 @@ export function beam(session) {
   let pruned = true;
   let chosen = null;
   let penalty = 1;
+  let timer = 0;
   const controls = h("div", { class: "controls" });
   const drawing = svg("svg", {
     class: "tree",
@@ -34,6 +36,7 @@ export function beam(session) {
     caption: () => `Beam search of ${store.state.text}`,
     update,
     scene,
+    legend: () => [["0", "1", "probability of the token; thick line: the best output"]],
     table: () =>
       tree && [
         ["id", "parent", "step", "token", "log_probability", "total", "rank", "fate"],
@@ -69,7 +72,14 @@ export function beam(session) {
 
   async function update() {
     const { result } = session;
-    if (!result.translation?.outputs.length) return;
+    if (!result.translation?.outputs.length) {
+      if (result.busy) return;
+      [drawn, tree, place, chosen] = ["", null, null, null];
+      for (const part of [controls, drawing, ranking]) replace(part);
+      replace(about, h("p", { class: "muted" }, "Type a sentence to see the search for its translation."));
+      drawing.setAttribute("height", 0);
+      return;
+    }
     const { model, changes, sentence } = result.question;
     const body = { ...model, ...changes, ...sentence };
     const key = JSON.stringify(body);
@@ -108,7 +118,9 @@ export function beam(session) {
         shown: (value) => value.toFixed(1),
         change: (value) => {
           penalty = value;
-          drawRanking();
+          drawRanking(); // at once; then the search is run with it
+          clearTimeout(timer);
+          timer = setTimeout(() => store.set({ penalty: value, adopted: [] }), PAUSE_MS);
         },
       }),
       toggle("dropped branches", pruned, (on) => {
@@ -124,7 +136,9 @@ export function beam(session) {
   }
 
   function draw() {
+    const inside = drawing.contains(document.activeElement);
     place = placed(tree, { pruned });
+    chosen = place.byId.get(chosen?.id) ?? null;
     const onBest = bestPath();
     drawing.setAttribute("width", place.columns * WIDE + 8);
     drawing.setAttribute("height", place.rows * HIGH + 30);
@@ -136,9 +150,9 @@ export function beam(session) {
       place.nodes.map((node) => edge(node, onBest)),
       place.nodes.map((node) => boxOf(node, onBest)),
     );
-    chosen = place.byId.get(chosen?.id) ?? null;
     drawAbout();
     drawRanking();
+    if (inside) drawing.querySelector('.node[tabindex="0"]')?.focus();
   }
 
   const corner = (node) => [node.x * WIDE + 2, node.y * HIGH + 24];
@@ -163,14 +177,14 @@ export function beam(session) {
     const colour = colourTable(isDark())[shade(share, 1)];
     const label = node.token === tree.end ? END : readable(node.piece);
     const faded = node.fate === "pruned";
-    const first = chosen ? node.id === chosen.id : node.x === 0 && node.y === 0;
+    const first = node.id === (chosen ?? place.first)?.id;
     return svg(
       "g",
       {
         class: `node ${node.fate} ${onBest.has(node.id) ? "best" : ""} ${chosen?.id === node.id ? "chosen" : ""}`,
         tabindex: first ? 0 : -1,
         role: "button",
-        "aria-label": `Step ${node.step}, ${label}, ${percent(node.log_probability)}, ${node.fate}`,
+        "aria-label": `Step ${node.x + 1}, ${label}, ${percent(node.log_probability)}, ${node.fate}`,
         "data-id": node.id,
         on: {
           click: () => select(node),
@@ -201,7 +215,7 @@ export function beam(session) {
     if (event.key === "Enter" || event.key === " ") take(node);
     else if (event.key.startsWith("Arrow")) {
       const next = neighbour(place, node, event.key);
-      if (next) drawing.querySelector(`[data-id="${next.id}"]`).focus();
+      if (next) drawing.querySelector(`.node[data-id="${next.id}"]`).focus();
     } else return;
     event.preventDefault();
     event.stopPropagation();

@@ -15,8 +15,9 @@ export function compare(session) {
   const view = {
     name: "compare",
     root: h("div", {}),
-    caption: () => `${store.state.text}`,
+    caption: () => `The same sentence: ${store.state.text}`,
     update,
+    legend: () => [["0", "1", "attention weight"]],
     scene: () => {
       const filled = panes.filter((each) => each.matrix.spec);
       return filled.length
@@ -112,11 +113,16 @@ export function compare(session) {
     replace(each.head, h("strong", {}, run.name), h("span", { class: "muted" }, step));
     const result = session.results[each.slot];
     if (!result?.trace) {
+      if (!result?.busy) {
+        each.drawn = "";
+        each.matrix.clear();
+        replace(each.note);
+      }
       replace(
         each.output,
         result?.problem
           ? h("span", { class: "problem" }, result.problem)
-          : h("span", { class: "muted" }, "…"),
+          : h("span", { class: "muted" }, result?.busy ? "…" : "Type a sentence to compare."),
       );
       return;
     }

@@ -3,18 +3,18 @@
 import { ask } from "../api.js";
 import { Chart } from "../chart.js";
 import { RUN_COLOURS, css, ink, isDark, shade, table as colours } from "../colour.js";
-import { button, h, redraw, replace, segmented } from "../dom.js";
+import { button, h, more, redraw, replace, segmented } from "../dom.js";
 import { whatChanged } from "../effect.js";
 import { heading, legend, moved, stacked } from "../frame.js";
-import { KINDS, MEASURES, spec } from "../labelled.js";
+import { KINDS, MEASURES, shownHead, spec } from "../labelled.js";
 import { Matrix } from "../matrix.js";
 import { smallScene, thumbnail } from "../thumbnail.js";
 import { headOf, summary } from "../weights.js";
 
 const WAYS = [
-  ["zero", "silent", "A head that is off gives nothing: its output is zero"],
-  ["uniform", "even", "A head that is off attends evenly to everything"],
-  ["mean", "average", "A head that is off gives its average output over held-out sentences"],
+  ["zero", "gives zeros", "Its output is zero"],
+  ["uniform", "looks everywhere alike", "Its weights are all the same"],
+  ["mean", "gives its average", "Its output is the mean of what it gives for held-out sentences"],
 ];
 
 export function heads(session) {
@@ -37,10 +37,11 @@ export function heads(session) {
     name: "heads",
     root: h("div", {}),
     caption: () =>
-      `${store.state.kind} attention, all heads${store.state.measure === "norm" ? ", what the weights carry" : ""}`,
+      `${store.state.kind} attention, all heads${store.state.measure === "norm" ? ", contributions" : ""}`,
     update,
     scene,
     table,
+    legend: () => [["0", "1", store.state.measure === "norm" ? "contribution" : "attention weight"]],
   };
   replace(
     view.root,
@@ -61,7 +62,14 @@ export function heads(session) {
   async function update() {
     const { result } = session;
     const { state } = store;
-    if (!result.trace) return;
+    if (!result.trace) {
+      if (result.busy) return;
+      [drawn, layers] = ["", []];
+      matrix.clear();
+      for (const part of [controls, title, facts, effect]) replace(part);
+      replace(grid, h("p", { class: "muted" }, "Type a sentence to see its heads."));
+      return;
+    }
     const counts = result.trace.heads[state.kind];
     if (!counts?.length) {
       drawControls(result.trace);
@@ -94,8 +102,8 @@ export function heads(session) {
   }
 
   function chosen() {
-    const { layer, head } = store.state;
-    return [Math.max(0, Math.min(layer, layers.length - 1)), Math.max(0, head)];
+    const { layer, head } = shownHead(store.state, session.result.trace);
+    return [layer, head];
   }
 
   /** How much each head matters, where it was measured. */
@@ -127,9 +135,11 @@ export function heads(session) {
         state.words,
         (words) => store.set({ words }),
       ),
-      segmented("Show", MEASURES, state.measure, (measure) => store.set({ measure })),
-      segmented("Off is", WAYS, state.by, (by) => store.set({ by })),
       button("All on", () => store.set({ off: [] }), { disabled: !state.off.length }),
+      more(
+        segmented("Show", MEASURES, state.measure, (measure) => store.set({ measure })),
+        segmented("A head that is off", WAYS, state.by, (by) => store.set({ by })),
+      ),
     );
   }
 
@@ -189,16 +199,18 @@ export function heads(session) {
         "label",
         { class: "head-name" },
         box,
-        ` ${head + 1}`,
+        ` Head ${head + 1}`,
         value && worthOf(value),
       ),
     );
   }
 
-  /** What is lost without a head, coloured by how much that is compared with the others. */
+  /** The largest loss without any head, of all kinds of attention: the strongest colour. */
+  const mostLost = () => Math.max(0.1, ...worth.heads.map((each) => worth.bleu - each.bleu));
+
+  /** What is lost without a head, coloured by how much that is compared with all others. */
   function worthOf(value) {
-    const alike = worth.heads.filter((each) => each.part === value.part);
-    const most = Math.max(...alike.map((each) => worth.bleu - each.bleu));
+    const most = mostLost();
     const colour = colours(isDark())[shade(worth.bleu - value.bleu, most)];
     return h(
       "span",
@@ -235,25 +247,22 @@ export function heads(session) {
     previewed = `${drawn}|${layer}.${head}`;
     const weights = headOf(layers[layer], head);
     const { state } = store;
-    matrix.show({
-      ...spec(weights, { ...state, mass: 100, specials: true, scale: "fixed" }, result.trace),
-      most: 34,
-    });
-    const ends = new Set([state.kind === "decoder" ? 0 : weights.cols - 1]);
-    const { entropy, sunk } = summary(weights, ends);
+    const shown = spec(weights, { ...state, mass: 100, specials: true, scale: "fixed" }, result.trace);
+    matrix.show({ ...shown, most: 34 });
+    const { entropy, sunk } = summary(shown, shown.faintCols);
     const name = `${state.kind}.${layer}.${head}`;
     replace(
       title,
       `Layer ${layer + 1}, head ${head + 1}`,
       state.off.includes(name) && " (off)",
-      h("span", { class: "muted code", title: "Its name on the command line, counted from 0" }, ` ${name}`),
+      h("span", { class: "muted code" }, ` ${name} on the command line, which counts from 0`),
     );
     const alone =
       layers[layer].heads > 1 &&
       button("Keep only this head of its layer", () => keepOnly(layer, head), { class: "link" });
     replace(
       facts,
-      `Spreads over ${(2 ** entropy).toFixed(1)} tokens on average, ${(100 * sunk).toFixed(0)} % on the ${state.kind === "decoder" ? "start" : "end"}. `,
+      `A row spreads over ${(2 ** entropy).toFixed(1)} ${state.words ? "words" : "pieces"} on average; ${(100 * sunk).toFixed(0)} % of its weight is on the marks of start and end. `,
       alone,
     );
   }
@@ -265,7 +274,7 @@ export function heads(session) {
 
   function drawCurve() {
     measured.textContent = worth
-      ? `The number at each head is the change in BLEU without it, on ${worth.sentences} validation sentences.`
+      ? `The number at each head is the change in BLEU without it, on ${worth.sentences} validation sentences. One scale of colours for all kinds of attention: the strongest is a loss of ${mostLost().toFixed(1)}.`
       : "";
     replace(curve);
     if (!worth?.curve?.length) return;

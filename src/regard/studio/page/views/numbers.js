@@ -4,16 +4,21 @@ import { ask } from "../api.js";
 import { h, redraw, replace, segmented, select } from "../dom.js";
 import { EXAMPLES } from "../examples.js";
 import { additive, scaledDotProduct } from "../formula.js";
-import { heading, inks, legend } from "../frame.js";
-import { KINDS, choice, sides } from "../labelled.js";
+import { heading, inks, legend, stacked } from "../frame.js";
+import { KINDS, shownHead, sides } from "../labelled.js";
 import { rect, text } from "../scene.js";
-import { digits, largest, number, vectors } from "../strips.js";
+import { digits, number, vectors, vectorsScene } from "../strips.js";
 import { workedExample } from "../worked.js";
 
 const MODES = [
   ["", "This model"],
   ...Object.entries(EXAMPLES).map(([name, { title }]) => [name, `By hand: ${title}`]),
 ];
+
+const OF_MODEL =
+  "One weight, from the two vectors that are compared to the sum that leaves the layer. Every number is the model’s own.";
+const BY_HAND =
+  "An example to work by hand, with numbers of your choice: they are not the model’s. Hidden results can be checked or shown.";
 
 export function numbers(session) {
   const { store } = session;
@@ -23,6 +28,7 @@ export function numbers(session) {
   const modes = h("div", { class: "controls" });
   const controls = h("div", { class: "controls" });
   const strips = h("div", { class: "strips" });
+  const explained = h("span", {});
 
   const view = {
     name: "numbers",
@@ -30,18 +36,14 @@ export function numbers(session) {
     caption: () =>
       example()
         ? `A worked example: ${EXAMPLES[store.state.worked].title}`
-        : `Weight of ${found?.rowName} on ${found?.colName}`,
+        : `Weight of ${found?.rowName} on ${found?.colName}, ${found?.want.kind} attention, layer ${found?.want.layer + 1}, head ${found?.want.head + 1}: ${session.result.trace?.source.text ?? ""}`,
     update,
     scene,
     table,
   };
   replace(
     view.root,
-    heading(
-      view,
-      "Numbers",
-      "One weight, from the two vectors that are compared to the sum that leaves the layer. Every number is the model’s own.",
-    ),
+    heading(view, "Numbers", explained),
     modes,
     controls,
     strips,
@@ -61,14 +63,13 @@ export function numbers(session) {
     const counts = trace.heads[state.kind]?.length ? trace.heads[state.kind] : trace.heads.cross;
     const kind = counts === trace.heads[state.kind] ? state.kind : "cross";
     if (!counts?.length) return null;
-    const chosen = choice({ ...state, kind }, trace);
-    const layer = chosen.layers.at(-1);
+    const { layer, head } = shownHead({ ...state, kind }, trace);
     const [rows, cols] = sides(kind, trace, "predicts");
     const clamp = (value, most) => Math.min(Math.max(0, value), most - 1);
     return {
       kind,
       layer,
-      head: clamp(chosen.head, counts[layer]),
+      head: clamp(head, counts[layer]),
       query: clamp(state.row, rows.pieces.length),
       key: clamp(state.col, cols.pieces.length),
     };
@@ -77,6 +78,7 @@ export function numbers(session) {
   async function update() {
     drawModes();
     const worked = example();
+    replace(explained, worked ? BY_HAND : OF_MODEL);
     if (worked) {
       drawn = "";
       replace(controls);
@@ -85,7 +87,10 @@ export function numbers(session) {
     }
     const { result } = session;
     if (!result.trace) {
-      if (!result.busy) replace(strips, h("p", { class: "muted" }, "Type a sentence, then choose a weight."));
+      if (result.busy) return;
+      [drawn, found] = ["", null];
+      replace(controls);
+      replace(strips, h("p", { class: "muted" }, "Type a sentence, then choose a weight."));
       return;
     }
     const want = asked(result);
@@ -175,7 +180,6 @@ export function numbers(session) {
     const {
       want,
       scale,
-      dot,
       dots,
       scaled,
       visible,
@@ -183,10 +187,8 @@ export function numbers(session) {
       total,
       weights,
       query_row,
-      key_row,
-      products,
     } = found;
-    const isAdditive = scale === 1 && session.run.model.attention === "additive";
+    const isAdditive = additiveOf(found);
     const width = query_row.length;
     const divided = scale !== 1;
     replace(
@@ -198,16 +200,7 @@ export function numbers(session) {
           ? "The state before the word and the source position are each projected, added, squashed by tanh and weighted by v; the sum is the score."
           : `The query comes from the position that ${want.kind === "encoder" ? "holds" : "predicts"} “${found.rowName}”${want.kind === "encoder" ? "" : ` (it has read “${found.readName}”)`}, the key from “${found.colName}”. Multiply them number by number and add up.`,
         isAdditive ? additive() : scaledDotProduct(),
-        vectors([
-          { name: isAdditive ? "W s" : "q", values: query_row },
-          { name: isAdditive ? "U h" : "k", values: key_row },
-          {
-            name: isAdditive ? "v · tanh" : "q × k",
-            values: products,
-            sum: `Σ = ${digits(dot)}`,
-            strong: true,
-          },
-        ]),
+        vectors(compared()),
       ),
       strip(
         "2",
@@ -215,13 +208,14 @@ export function numbers(session) {
         `${divided ? `Each score is divided by √${width} = ${digits(scale)}, so that wide heads are not sharper than narrow ones. ` : ""}Masked positions get nothing. Take e to the power of each score (minus the largest, which changes no weight) and divide by the sum ${digits(total)}: the weights add up to 1.`,
         null,
         scoreTable({ dots, scaled, visible, exponentials, weights, divided }),
+        legend("0", "1", "the colours of the weights"),
       ),
       strip(
         "3",
         "The weighted mean of the values",
         "Each position’s value vector is multiplied by its weight; the sum is what this head passes on.",
         null,
-        vectors([...heaviest(), { name: "sum", values: found.output, strong: true }]),
+        vectors(heaviest()),
       ),
       strip(
         "4",
@@ -230,17 +224,8 @@ export function numbers(session) {
           ? "A recurrent decoder uses this mean directly, as the context of the step."
           : "The outputs of all heads are joined and multiplied by one matrix. This head’s share and that of the others, with the bias, add up to the layer’s output.",
         null,
-        scale !== 1 &&
-          vectors([
-            { name: "this head", values: found.contribution },
-            {
-              name: "all others",
-              values: found.projected.map((value, at) => value - found.contribution[at]),
-            },
-            { name: "the layer", values: found.projected, strong: true },
-          ]),
+        scale !== 1 && vectors(leaving()),
       ),
-      legend(digits(-largest(products)), digits(largest(products)), "tint: size and sign", true),
     );
   }
 
@@ -300,7 +285,24 @@ export function numbers(session) {
     );
   }
 
-  /** The values with the largest weights, and the rest together. */
+  const additiveOf = ({ scale }) => scale === 1 && session.run.model.attention === "additive";
+
+  /** The two vectors that are compared, and their products. */
+  function compared() {
+    const isAdditive = additiveOf(found);
+    return [
+      { name: isAdditive ? "W s" : "q", values: found.query_row },
+      { name: isAdditive ? "U h" : "k", values: found.key_row },
+      {
+        name: isAdditive ? "v · tanh" : "q × k",
+        values: found.products,
+        sum: `Σ = ${digits(found.dot)}`,
+        strong: true,
+      },
+    ];
+  }
+
+  /** The values with the largest weights, the rest together, and their sum. */
   function heaviest() {
     const order = found.weights.map((_, at) => at).sort((a, b) => found.weights[b] - found.weights[a]);
     const shown = order.slice(0, 5).map((at) => ({
@@ -308,24 +310,50 @@ export function numbers(session) {
       values: found.weighted[at],
     }));
     const rest = order.slice(5);
-    if (!rest.length) return shown;
-    const sum = found.output.map((_, dim) => rest.reduce((total, at) => total + found.weighted[at][dim], 0));
-    return [...shown, { name: `${rest.length} others`, values: sum }];
+    const sum = { name: "sum", values: found.output, strong: true };
+    if (!rest.length) return [...shown, sum];
+    const others = found.output.map((_, dim) => rest.reduce((total, at) => total + found.weighted[at][dim], 0));
+    return [...shown, { name: `${rest.length} others`, values: others }, sum];
   }
 
+  /** What leaves the layer: this head's share, and that of all others with the bias. */
+  function leaving() {
+    return [
+      { name: "this head", values: found.contribution },
+      { name: "all others", values: found.projected.map((value, at) => value - found.contribution[at]) },
+      { name: "the layer", values: found.projected, strong: true },
+    ];
+  }
+
+  /** All strips below one another. */
   function scene() {
     if (example()) return example().scene(inks());
     if (!found) return null;
-    const { ink, muted } = inks();
-    const items = [text(8, 20, `${found.rowName} → ${found.colName}`, { fill: ink, size: 14, weight: 600 })];
+    const drawing = inks();
+    const parts = [
+      [`1  Query of “${found.rowName}”, key of “${found.colName}”`, vectorsScene(compared(), { inks: drawing })],
+      ["2  From scores to weights", scoresScene(drawing)],
+      ["3  The weighted mean of the values", vectorsScene(heaviest(), { inks: drawing })],
+      found.scale !== 1 && ["4  What leaves the layer", vectorsScene(leaving(), { inks: drawing })],
+    ].filter(Boolean);
+    return stacked(
+      parts.map(([, picture]) => picture),
+      parts.map(([title]) => title),
+    );
+  }
+
+  function scoresScene({ ink, muted }) {
+    const columns = ["score", "÷ √d", "e to it", "weight"];
+    const style = { fill: ink, size: 11.5, anchor: "end" };
+    const items = columns.map((name, at) => text(230 + at * 80, 12, name, { ...style, fill: muted }));
     found.cols.forEach((label, at) => {
-      const y = 46 + at * 20;
-      items.push(text(110, y, label, { fill: ink, size: 12, anchor: "end" }));
-      items.push(text(180, y, digits(found.dots[at]), { fill: muted, size: 12, anchor: "end" }));
-      items.push(text(250, y, digits(found.weights[at]), { fill: ink, size: 12, anchor: "end" }));
-      items.push(rect(262, y - 9, 160 * found.weights[at], 10, "#4b8cbd"));
+      const y = 32 + at * 18;
+      const values = [found.dots[at], found.scaled[at], found.exponentials[at], found.weights[at]];
+      items.push(text(150, y, label, style));
+      values.forEach((value, col) => items.push(text(230 + col * 80, y, digits(value), style)));
+      items.push(rect(486, y - 9, 140 * found.weights[at], 10, "#4b8cbd"));
     });
-    return { width: 440, height: 60 + 20 * found.cols.length, items };
+    return { width: 640, height: 40 + 18 * found.cols.length, items };
   }
 
   function table() {

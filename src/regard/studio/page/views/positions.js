@@ -28,6 +28,7 @@ export function positions(session) {
   const wave = h("div", { class: "wave" });
   const trial = h("div", { class: "trial" });
   const table = new Matrix({ label: "Encoding of each position, one column per dimension", point: explain });
+  const scaleOf = h("div", {});
   const dots = new Matrix({ label: "Dot products of positions", point: explainDot });
 
   const view = {
@@ -35,6 +36,8 @@ export function positions(session) {
     root: h("div", {}),
     caption: () => `${found?.kind} positions`,
     update,
+    ofText: false,
+    legend: () => found && [[legendOf(-largest(found.table)), legendOf(largest(found.table)), "encoding", true]],
     scene: () => found && stacked([table.scene(inks()), dots.scene(inks())], ["Encoding", "Dot products"]),
     table: () => found && table.table(),
   };
@@ -43,13 +46,13 @@ export function positions(session) {
     heading(
       view,
       "Positions",
-      "Attention by itself does not know the order of words. This table adds it: one row per position, one column per dimension.",
+      "Attention by itself does not know the order of words. This table adds it: one row per position, one column per dimension. Both count from 0, as in the formula.",
     ),
     trial,
     controls,
     said,
     table.element,
-    legend("−1", "1", null, true),
+    scaleOf,
     h("div", { class: "two wave-and-formula" }, formula, wave),
     h("h3", { class: "spaced" }, "How alike two positions are"),
     h(
@@ -64,7 +67,7 @@ export function positions(session) {
     tryWithout();
     const { run, step } = store.state;
     if (!session.run || session.run.status !== "ready") return;
-    const key = `${run}|${step}|${length}`;
+    const key = `${run}|${step}|${length}|${session.run.weights.written}`;
     if (key === drawn) return;
     drawn = key;
     try {
@@ -110,6 +113,7 @@ export function positions(session) {
       most: 14,
       least: 2,
     });
+    replace(scaleOf, legend(legendOf(-most), legendOf(most), "colours of the encoding", true));
     const high = largest(found.dots);
     dots.show({
       rows: length,
@@ -187,9 +191,13 @@ export function positions(session) {
   async function tryWithout() {
     const { text, run, step, shuffle } = store.state;
     const ready = session.run?.status === "ready";
-    const key = JSON.stringify([text, run, step, shuffle]);
-    if (!ready || !text.trim() || key === tried) return;
+    const key = JSON.stringify([text, run, step, shuffle, session.run?.weights.written]);
+    if (!ready || key === tried) return;
     tried = key;
+    if (!text.trim()) {
+      replace(trial);
+      return;
+    }
     if (!session.run.model.positions) {
       replace(
         trial,
@@ -251,6 +259,8 @@ export function positions(session) {
 
   return view;
 }
+
+const legendOf = (value) => (value < 0 ? "−" : "") + Math.abs(value).toFixed(2);
 
 function largest(rows) {
   return rows.reduce((most, row) => row.reduce((high, value) => Math.max(high, Math.abs(value)), most), 1e-9);

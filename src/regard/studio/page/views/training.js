@@ -38,6 +38,7 @@ export function training(session) {
 
   const view = {
     name: "training",
+    ofText: false,
     root: h("div", {}),
     caption: () => `Training of ${session.runs.map((run) => run.name).join(" and ")}`,
     update,
@@ -57,7 +58,7 @@ export function training(session) {
     heading(
       view,
       "Training",
-      "Faint: every update that was logged; strong: smoothed; dots: validation. The charts share one crosshair.",
+      "Faint: every update that was logged; strong: smoothed; dots: validation. The charts share one crosshair, which names the nearest value of each and its step.",
     ),
     controls,
     grid,

@@ -3,7 +3,7 @@
 import { alternativesOf, outputList } from "../choices.js";
 import { button, h, replace } from "../dom.js";
 import { heading, inks } from "../frame.js";
-import { END, percent, readable } from "../pieces.js";
+import { END, labelOf, percent, readable } from "../pieces.js";
 import { rect, text } from "../scene.js";
 import { total } from "../session.js";
 
@@ -28,7 +28,7 @@ export function translate(session) {
     heading(
       view,
       "Translate",
-      "The bar under a token is the probability the model gave it. Open a token to see the alternatives and continue from there.",
+      "The bar under a token is the probability the model gave it; a dot before a piece says that it continues a word. Open a token to see the alternatives and continue from there.",
     ),
     tokens,
     details,
@@ -55,7 +55,8 @@ export function translate(session) {
   }
 
   function drawTokens({ trace, translation }) {
-    const pieces = [...trace.output.pieces, END];
+    const { pieces, word_of: wordOf } = trace.output;
+    const labels = pieces.map((piece, at) => labelOf(piece, wordOf[at] >= 0 && wordOf[at] === wordOf[at - 1]));
     replace(
       tokens,
       trace.steps.map((step, at) => {
@@ -67,13 +68,13 @@ export function translate(session) {
             "button",
             {
               type: "button",
-              class: `token ${at < translation.prefix ? "forced" : ""} ${at === pieces.length - 1 ? "special" : ""}`,
+              class: `token ${at < translation.prefix ? "forced" : ""} ${at === pieces.length ? "special" : ""}`,
               "aria-expanded": String(at === chosen),
               "data-at": at,
               title: at < translation.prefix ? "You chose this token" : "Show alternatives to this token",
               on: { click: () => choose(at), keydown: (event) => walk(event, at) },
             },
-            h("span", { class: "piece", dir: "auto" }, at === pieces.length - 1 ? END : readable(pieces[at])),
+            h("span", { class: "piece", dir: "auto" }, labels[at] ?? END),
             h("span", { class: "bar" }, h("span", { style: { width: `${100 * share}%` } })),
             h("span", { class: "share" }, percent(step.log_probability)),
           ),
@@ -153,7 +154,7 @@ function scene({ result }) {
   [...result.trace.output.pieces, END].forEach((piece, at) => {
     const step = result.trace.steps[at];
     const y = 20 + at * 24;
-    items.push(text(130, y, readable(piece), { fill: ink, size: 13, anchor: "end" }));
+    items.push(text(130, y, at < result.trace.output.pieces.length ? readable(piece) : END, { fill: ink, size: 13, anchor: "end" }));
     items.push(rect(140, y - 10, wide, 11, line));
     items.push(rect(140, y - 10, wide * Math.exp(step.log_probability), 11, "#4b8cbd"));
     items.push(text(148 + wide, y, percent(step.log_probability), { fill: muted, size: 12 }));
