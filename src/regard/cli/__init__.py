@@ -200,10 +200,9 @@ def explained(error: CycloptsError, words: Sequence[str]) -> str:
             return sentence
     command = f"{words[0]} " if words and words[0] in app else ""
     if isinstance(error, UnusedCliTokensError):
-        return (
-            f"{' '.join(error.unused_tokens)}: more than `regard {command.strip()}` takes; leave "
-            f"it out. See `regard {command}--help`."
-        )
+        too_many = " ".join(error.unused_tokens or ())
+        advice = f"leave it out. See `regard {command}--help`."
+        return f"{too_many}: more than `regard {command.strip()}` takes; {advice}"
     sentence = " ".join(str(error).split()).partition(" Available commands:")[0]
     return f"{sentence} See `regard {command}--help`."
 

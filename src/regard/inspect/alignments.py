@@ -106,8 +106,8 @@ class FirstMap:
 
 
 def first_map(aligners: Aligners | None, layers: int) -> FirstMap:
-    """The head or the mean of heads that aligns words best. Where that was not measured, the mean of
-    the last layer but one, which usually does; see `Maps.alignment`.
+    """The head or the mean of heads that aligns words best. Where that was not measured, it is the
+    mean of the last layer but one, which usually does; see `Maps.alignment`.
     """
     if aligners is None:
         layer = max(0, layers - 2)

@@ -69,7 +69,7 @@ def thousandths(maps: Maps, part: Part, measure: Measure) -> dict[str, Any]:
 
     def of(layer: int | None, head: int | None) -> list[list[int]]:
         found = maps.weights(part, layer, head, measure)
-        return (found * 1000).round().to(torch.int).tolist()  # type: ignore[no-any-return]
+        return (found * 1000).round().to(torch.int).tolist()
 
     return {
         "layers": [

@@ -102,8 +102,9 @@ class OpenRun:
         events = last_steps(self.folder / "log.jsonl")
         step, steps = events[-1]["step"] if events else 0, train.get("steps")
         seconds = [each["seconds"] for each in events if each.get("seconds")]
-        known = seconds and isinstance(steps, int)
-        left = (steps - step) * sum(seconds) / len(seconds) if known else None
+        left = None
+        if seconds and isinstance(steps, int):
+            left = (steps - step) * sum(seconds) / len(seconds)
         return {"step": step, "steps": steps, "seconds_left": left}
 
     def _step_of_weights(self) -> int | None:

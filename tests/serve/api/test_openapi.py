@@ -1,6 +1,7 @@
 """Requests are answered as the OpenAPI description says."""
 
 import base64
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,45 @@ def test_every_path_is_described(described: Live) -> None:
     endpoints = Endpoints(Answers(described.service), access, Downloads(1)).table()
     paths = {each.path for each in endpoints if not each.path.startswith("/page/")}
     assert paths - UNDESCRIBED == set(described.client.get("/spec").json()["paths"])
+
+
+def fields_of(schema: Any) -> Iterator[tuple[str, Any]]:
+    """Every field in a description, however deep."""
+    if isinstance(schema, list):
+        for each in schema:
+            yield from fields_of(each)
+    elif isinstance(schema, dict):
+        if isinstance(fields := schema.get("properties"), dict):
+            yield from fields.items()
+        if "in" in schema and "schema" in schema:
+            yield schema["name"], schema
+        for each in schema.values():
+            yield from fields_of(each)
+
+
+def test_every_field_says_what_it_means(described: Live) -> None:
+    paths = described.client.get("/spec").json()["paths"]
+    silent = {name for name, each in fields_of(paths) if not each.get("description")}
+    assert silent == set()
+
+
+def test_every_request_has_an_example_that_is_answered(described: Live) -> None:
+    tried = 0
+    for path, operations in described.client.get("/spec").json()["paths"].items():
+        body = operations.get("post", {}).get("requestBody", {}).get("content", {})
+        if "application/json" not in body:
+            continue
+        response = described.client.post(path, json=body["application/json"]["example"])
+        assert (path, response.status_code // 100) == (path, 2), response.text
+        tried += 1
+    assert tried >= 9
+
+
+def test_only_what_the_loaded_runs_answer_is_described(live: Live) -> None:
+    """A server of translators alone says nothing of images, series or completions."""
+    paths = set(live.client.get("/spec").json()["paths"])
+    assert {"/translate", "/v2/translate", "/v1/chat/completions"} <= paths
+    assert paths.isdisjoint({"/classify", "/caption", "/match", "/forecast", "/v1/embeddings"})
 
 
 def test_answers_to_images_and_series_are_as_described(described: Live) -> None:

@@ -7,6 +7,7 @@ from regard.serve.api.openapi_desks import apertium_translate, desks
 from regard.serve.api.openapi_documents import documents
 from regard.serve.api.openapi_glossaries import glossaries
 from regard.serve.api.openapi_images import images
+from regard.serve.api.openapi_meanings import answered, with_examples, with_meanings
 from regard.serve.api.openapi_parts import (
     COUNT,
     DETECTED,
@@ -26,6 +27,18 @@ from regard.serve.translation.service import Service
 
 
 def description(service: Service) -> dict[str, Any]:
+    """All that the loaded runs answer, with meanings of fields and examples of requests."""
+    paths = {
+        **libretranslate(service),
+        **documents(source_codes(service), language_codes(service)),
+        **desks(service),
+        **deepl(service),
+        **openai(service),
+        **images(service),
+        **series(service),
+        **for_machines(),
+    }
+    served = {path: each for path, each in paths.items() if answered(path, service)}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -37,16 +50,7 @@ def description(service: Service) -> dict[str, Any]:
                 "goes into `api_key` or into the header `Authorization: Bearer KEY`."
             ),
         },
-        "paths": {
-            **libretranslate(service),
-            **documents(source_codes(service), language_codes(service)),
-            **desks(service),
-            **deepl(service),
-            **openai(service),
-            **images(service),
-            **series(service),
-            **for_machines(),
-        },
+        "paths": with_examples(with_meanings(served), service),
         "components": {
             "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
         },

@@ -9,7 +9,16 @@ from regard.serve.http.access import Call, Endpoint, Handler
 
 PAGES = {"/": "index.html", "/try": "try.html", "/docs": "docs.html"}
 PARTS = (
-    *("style.css", "desk.css", "desk.js", "http.js", "kept.js", "languages.js", "segment.js"),
+    *(
+        "style.css",
+        "copying.js",
+        "desk.css",
+        "desk.js",
+        "http.js",
+        "kept.js",
+        "languages.js",
+        "segment.js",
+    ),
     *("tags.js", "translating.js", "try.js", "docs.js"),
 )
 KINDS = {"html": "text/html", "css": "text/css", "js": "text/javascript"}

@@ -1,6 +1,9 @@
-// Translate by hand, and show what a program would send and receive. Everything from a model or a
-// person is inserted as text, never as markup.
+// Translate while a person types, and show what a program would send and receive. Everything from a
+// model or a person is inserted as text, never as markup.
+import { copyButtons } from "./copying.js";
 import { offerLanguages } from "./languages.js";
+
+const PAUSE_MS = 350;
 
 const at = (id) => document.getElementById(id);
 
@@ -15,7 +18,7 @@ const { value: settings } = await json("frontend/settings");
 offerLanguages(languages, settings.language);
 at("text").maxLength = settings.charLimit;
 at("keyLabel").hidden = !settings.keyRequired;
-fetch("studio/", { method: "HEAD" }).then((found) => { at("studio").hidden = !found.ok; }, () => {});
+copyButtons(document);
 
 function asked() {
   const body = { q: at("text").value, source: at("source").value, target: at("target").value };
@@ -32,10 +35,22 @@ function showRequest(body) {
     `curl ${new URL("translate", location.href)} \\\n  -H 'Content-Type: application/json' \\\n  -d '${data}'`;
 }
 
-async function translate(event) {
-  event.preventDefault();
+// What is asked now; an older answer that comes later is not shown.
+let asking = null;
+let timer = 0;
+
+function clear() {
+  for (const id of ["translation", "response", "status"]) at(id).textContent = "";
+  at("others").hidden = true;
+}
+
+async function translate() {
+  clearTimeout(timer);
+  asking?.abort();
   const body = asked();
   showRequest(body);
+  if (!body.q.trim()) return clear();
+  const mine = (asking = new AbortController());
   const started = performance.now();
   at("status").className = "";
   at("status").textContent = "Translating…";
@@ -44,6 +59,7 @@ async function translate(event) {
       method: "POST",
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify(body),
+      signal: mine.signal,
     });
     at("response").textContent = JSON.stringify(value, null, 2);
     if (!response.ok) throw new Error(value.error);
@@ -57,13 +73,24 @@ async function translate(event) {
     }));
     at("status").textContent = `${Math.round(performance.now() - started)} ms`;
   } catch (error) {
+    if (mine.signal.aborted) return;
     at("status").className = "wrong";
     at("status").textContent = error.message;
   }
 }
 
-at("form").addEventListener("submit", translate);
-at("form").addEventListener("input", () => showRequest(asked()));
+/** Translate when a person pauses; without a key, there is nothing to ask. */
+function soon() {
+  showRequest(asked());
+  clearTimeout(timer);
+  if (!settings.keyRequired || at("key").value) timer = setTimeout(translate, PAUSE_MS);
+}
+
+at("form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  translate();
+});
+at("form").addEventListener("input", soon);
 at("text").addEventListener("keydown", (event) => {
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) at("form").requestSubmit();
 });
