@@ -306,7 +306,7 @@ def test_where_it_cannot_be_used(copy: Path, monkeypatch: pytest.MonkeyPatch) ->
         Translator.load(copy, "cuda", "ctranslate2")
     with pytest.raises(RequestError, match="no int8"):
         Translator.load(copy, int8=True)
-    monkeypatch.setattr("regard.tasks.translation.translator.graphics_cards", lambda: 1)
+    monkeypatch.setattr("regard.tasks.translation.loading.graphics_cards", lambda: 1)
     assert isinstance(Translator.load(copy, "auto", "auto").engine, Native)
     assert isinstance(Translator.load(copy, "cpu", "auto").engine, CTranslate2)
     monkeypatch.setitem(sys.modules, "ctranslate2", None)

@@ -13,7 +13,8 @@ from regard.decode.search import Search
 from regard.engines.native import Native, batches_by_length
 from regard.errors import RequestError, RunError
 from regard.run import Run
-from regard.tasks.translation.translator import Translation, Translator, joined
+from regard.tasks.translation.translation import Translation, joined
+from regard.tasks.translation.translator import Translator
 from regard.text.tokenizer import END, START
 from tests.tasks.translation.conftest import LETTERS, sentences, translated
 

@@ -1,38 +1,34 @@
 """Translator: sentences in one language to sentences in another.
 
-PyTorch is loaded where it is needed, so that another engine starts at once.
+What it does is written down in parts: loading, searching, marking (tags and placeholders),
+translating_files, looking (inside the model), confidence and corrections. PyTorch is loaded where
+it is needed, so that another engine starts at once.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, get_args, overload
+from typing import TYPE_CHECKING, Self, get_args, overload
 
-from regard.decode.hypothesis import Hypothesis
 from regard.decode.search import Search
-from regard.engines import Engine, EngineName, Stopped, never
-from regard.engines.ctranslate2 import CTranslate2, fingerprint, graphics_cards
+from regard.engines import Engine, EngineName
 from regard.errors import RequestError, RunError
 from regard.tasks.inputs import parameters, same_length, texts_of
 from regard.tasks.task import Evaluation, Test
-from regard.tasks.translation.confidence import SaysHowSure, calibration_of
-from regard.tasks.translation.corrections import corrections_of, known_or
+from regard.tasks.translation.confidence import calibration_of
+from regard.tasks.translation.corrections import corrections_of
 from regard.tasks.translation.glossaries import GivenGlossary
-from regard.tasks.translation.looking import LooksInside
-from regard.tasks.translation.marking import KeepsMarks
+from regard.tasks.translation.loading import loaded
 from regard.tasks.translation.memories import GivenMemory, aids_from
-from regard.tasks.translation.parts import Parts, parts_of
-from regard.tasks.translation.translation import Translation, joined, of_source
+from regard.tasks.translation.searching import Searches
+from regard.tasks.translation.translating_files import TranslatesFiles
 from regard.text.formatted import Format
-from regard.text.memory import USUAL
 from regard.text.tokenizer import Tokenizers
 
 if TYPE_CHECKING:
     from regard.models import Model
     from regard.run import Run
-    from regard.tasks.translation.documents import TranslatedFile
 
 
 def languages_of(run: "Run") -> tuple[str, str] | None:
@@ -45,7 +41,7 @@ def languages_of(run: "Run") -> tuple[str, str] | None:
     return codes
 
 
-class Translator(LooksInside, KeepsMarks, SaysHowSure):
+class Translator(Searches, TranslatesFiles):
     """Translates sentences of one language into another.
 
     `regard.load` or `Translator.load` gives one of a run folder.
@@ -75,7 +71,6 @@ class Translator(LooksInside, KeepsMarks, SaysHowSure):
         self.engine = engine
         self.tokenizers = tokenizers
         self.search = search
-        # The longest source in pieces; longer texts are translated in parts.
         self.limit = limit
         self.folder = folder
         # What says how sure a translation is; None in a run that is not calibrated.
@@ -130,57 +125,7 @@ class Translator(LooksInside, KeepsMarks, SaysHowSure):
         RequestError
             The engine cannot do what is asked for.
         """
-        if engine == "torch":
-            if int8:
-                raise RequestError("engine torch: has no int8; use ctranslate2 or leave int8 out")
-            return cls._with_torch(folder, device)
-        from regard.run import Run
-
-        Run(Path(folder)).check_links()
-        slow = cache(lambda: cls._with_torch(folder, device))
-        otherwise = (lambda: slow().engine) if engine == "auto" else None
-        try:
-            if device not in ("auto", "cpu") or (engine == device == "auto" and graphics_cards()):
-                raise RequestError(
-                    f"engine ctranslate2: runs on the CPU, not on {device}; "
-                    "use --engine torch or --device cpu"
-                )
-            loaded = fingerprint(Run(Path(folder)))
-            fast = CTranslate2.of_run(Path(folder), int8=int8, otherwise=otherwise)
-        except RequestError as error:
-            if int8:
-                raise RequestError(f"{error}; int8 is CTranslate2's alone, leave it out") from None
-            if engine == "ctranslate2":
-                raise
-            return slow()
-        except OSError:
-            return slow()  # which says what the folder lacks
-        return cls(
-            lambda: unchanged(slow, Path(folder), loaded),
-            fast,
-            fast.tokenizers,
-            fast.defaults,
-            fast.longest_source,
-            Path(folder),
-        )
-
-    @classmethod
-    def _with_torch(cls, folder: Path | str, device: str) -> Self:
-        from regard.engines.aligner import Aligner
-        from regard.engines.native import Native
-        from regard.machine.devices import choose_device
-        from regard.run import Run
-        from regard.weights import load_model
-
-        run = Run.open(folder)
-        recipe = run.recipe_for("translation")
-        tokenizers = run.tokenizers()
-        model: Any = load_model(run).to(choose_device(device))
-        search = Search(**recipe.decode.model_dump())
-        aligner = Aligner.of_run(run, getattr(recipe.model, "decoder_layers", 1))
-        engine = Native(model, tokenizers.target.specials, aligner)
-        limit = recipe.data.max_length - 1
-        return cls(lambda: model, engine, tokenizers, search, limit, run.folder)
+        return cls(*loaded(Path(folder), device, engine, int8))
 
     def languages(self) -> tuple[str, str] | None:
         """The languages, such as `("fr", "en")`: as the run says, its recipe, or the names of its
@@ -257,74 +202,6 @@ class Translator(LooksInside, KeepsMarks, SaysHowSure):
         found = self.helped(texts_of(texts, "translate"), format, search, aids)
         return found[0].text if isinstance(texts, str) else [each.text for each in found]
 
-    def translate_file(
-        self,
-        path: Path | str,
-        out: Path | str | None = None,
-        *,
-        overwrite: bool = False,
-        column: str = "",
-        into: str = "",
-        beam_size: int | None = None,
-        glossary: GivenGlossary = None,
-        memory: GivenMemory = None,
-        min_match: int = USUAL,
-        confidence: bool = False,
-    ) -> "TranslatedFile":
-        """Translate a document: PO, XLIFF, Word, subtitles, Markdown, spreadsheets and more. The
-        output differs from it by the translations and nothing else.
-
-        Parameters
-        ----------
-        path
-            The document.
-        out
-            The file to write; by default, its name gets the language, as in manual.de.md. A file
-            that holds both languages may be its own output.
-        overwrite
-            Translate finished entries again, and replace an output that is there.
-        column
-            Of a table: the column to translate, by its name or number.
-        into
-            Of a table: the column for the translations, instead of the same one.
-        beam_size
-            Hypotheses kept at each step; by default, as the run's recipe says.
-        glossary
-            Terms and their translations, or a file of them.
-        memory
-            A translation memory: a .tmx, or another file of pairs.
-        min_match
-            The least percentage of the same words of a text that the memory suggests; XLIFF and PO
-            hold such suggestions.
-        confidence
-            Whether to say how sure each translation is: in XLIFF and PO, or else in a table beside
-            the output.
-
-        Returns
-        -------
-        TranslatedFile
-            The file written, and how many of its texts were translated now, before, and finished
-            already; and what became of the terms.
-
-        Raises
-        ------
-        DataError
-            The document cannot be read, or the output is there already.
-        """
-        from regard.tasks.translation.documents import How, translate_file
-        from regard.text.documents.document import Wish
-        from regard.text.documents.names import default_output
-
-        source, target = self.languages() or ("", "")
-        wish = Wish(source, target, column, into, overwrite)
-        given = Path(path)
-        written = default_output(given, source, target) if out is None else Path(out)
-        search = self.search if beam_size is None else replace(self.search, beam_size=beam_size)
-        aids = aids_from(glossary, memory, self.languages(), min_match)
-        if confidence:
-            self.require_calibration()
-        return translate_file(self, given, written, wish, How(search, aids, confidence))
-
     def evaluate(
         self,
         sources: Iterable[str],
@@ -368,105 +245,3 @@ class Translator(LooksInside, KeepsMarks, SaysHowSure):
         given, true = texts_of(sources, "evaluate"), texts_of(references, "evaluate")
         same_length("evaluate", sources=given, references=true)
         return scored(self, given, true, Test(bootstrap=bootstrap, confidence=confidence))
-
-    def texts(
-        self,
-        texts: Sequence[str],
-        search: Search,
-        prefixes: Sequence[str] = (),
-        stopped: Stopped = never,
-    ) -> list[str]:
-        """The best translation of each text, and nothing else about it: the quickest way."""
-        if self.corrections and not prefixes:
-            return known_or(
-                texts, self._corrected_text, lambda rest: self._texts(rest, search, (), stopped)
-            )
-        return self._texts(texts, search, prefixes, stopped)
-
-    def _texts(
-        self, texts: Sequence[str], search: Search, prefixes: Sequence[str], stopped: Stopped
-    ) -> list[str]:
-        parts = parts_of(texts, prefixes, self.tokenizers, self.limit)
-        outputs = self.engine.best(parts.sources, parts.prefixes, search, stopped)
-        found: list[list[str]] = [[] for _ in texts]
-        decoded = self.tokenizers.target.decode_batch(outputs)
-        for owner, text in zip(parts.owners, decoded, strict=True):
-            if text:
-                found[owner].append(text)
-        return [" ".join(each) for each in found]
-
-    def _scored(
-        self, texts: Sequence[str], parts: Parts, hypotheses: Sequence[Sequence[Hypothesis]]
-    ) -> list[list[Translation]]:
-        """The translations of each text, given the hypotheses of its parts."""
-        found: list[list[list[Translation]]] = [[] for _ in texts]
-        unseen = [*map(self.unseen_words, texts)]
-        target = self.tokenizers.target
-        for source, owner, ranked in zip(parts.sources, parts.owners, hypotheses, strict=True):
-            results = of_source(unseen[owner], [Translation.of(each, target) for each in ranked])
-            found[owner].append([self._with_confidence(each, len(source)) for each in results])
-        empty = Translation("", 0.0, [], [], finished=True)
-        return [
-            joined(results) if results else of_source(words, [empty])
-            for words, results in zip(unseen, found, strict=True)
-        ]
-
-    def translations(
-        self,
-        texts: Iterable[str],
-        search: Search | None = None,
-        prefixes: Sequence[str] = (),
-        stopped: Stopped = never,
-    ) -> list[list[Translation]]:
-        """Translate texts, and tell all that is known of the translations.
-
-        Parameters
-        ----------
-        texts
-            Several texts.
-        search
-            How to search, such as Search(beam_size=5, n_best=3); by default, as the recipe says.
-        prefixes
-            A beginning for the translation of each text.
-        stopped
-            A function that ends the search when it returns True.
-
-        Returns
-        -------
-        list of list of Translation
-            Up to n_best translations of each text, the best first.
-
-        Raises
-        ------
-        RequestError
-            What was given is not a text, or there are not as many prefixes as texts.
-        """
-        given = texts_of(texts, "translations")
-        if self.corrections and not prefixes:
-            return known_or(
-                given,
-                self.corrected,
-                lambda rest: self._translations(rest, search or self.search, (), stopped),
-            )
-        return self._translations(given, search or self.search, prefixes, stopped)
-
-    def _translations(
-        self, given: Sequence[str], search: Search, prefixes: Sequence[str], stopped: Stopped
-    ) -> list[list[Translation]]:
-        parts = parts_of(given, prefixes, self.tokenizers, self.limit)
-        found = self.engine.search(parts.sources, parts.prefixes, search, stopped)
-        return self._scored(given, parts, found)
-
-
-def unchanged(load: "Callable[[], Translator]", folder: Path, loaded: str) -> "Model":
-    """The model in PyTorch, if the folder still holds the one that was loaded for translating."""
-    from regard.run import Run
-
-    model = load().model
-    try:
-        same = fingerprint(Run(folder)) == loaded
-    except OSError:
-        same = False
-    if not same:
-        raise RunError(f"{folder}: holds another model than was loaded from it; load it again")
-    return model
