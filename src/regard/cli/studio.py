@@ -31,6 +31,7 @@ def studio(
     open_page: Annotated[bool, Parameter(name="--open")] = False,
     publish: Path | None = None,
     text: Annotated[tuple[str, ...], Parameter(negative=())] = (),
+    tour: Path | None = None,
 ) -> None:
     """Look inside a run, or inside two runs, in the browser.
 
@@ -55,14 +56,19 @@ def studio(
         any browser opens from the disk.
     text
         A sentence of the lesson; may be given several times. By default the first held-out ones.
+    tour
+        A tour of one's own, as JSON; by default the one that follows the lectures.
     """
     from regard.cli.display import results, say
     from regard.errors import UsageError
     from regard.studio.runs import OpenRun
 
     runs = [OpenRun(folder, device) for folder in (run, against) if folder is not None]
+    from regard.studio.tour import BUILT_IN, read_tour
+
+    read_tour(tour or BUILT_IN)
     if publish is not None:
-        write_lesson(runs, publish, text)
+        write_lesson(runs, publish, text, tour or BUILT_IN)
         return
     if text:
         raise UsageError("--text: only a lesson has sentences of its own; add --publish FILE")
@@ -85,20 +91,22 @@ def studio(
         if open_page:
             webbrowser.open(address)
         config = uvicorn.Config(
-            build_app(runs, host, token), log_level="warning", timeout_graceful_shutdown=1
+            build_app(runs, host, token, tour or BUILT_IN),
+            log_level="warning",
+            timeout_graceful_shutdown=1,
         )
         with suppress(KeyboardInterrupt):  # the usual way to close it
             uvicorn.Server(config).run(sockets=[listener])
 
 
-def write_lesson(runs: "list[OpenRun]", path: Path, texts: tuple[str, ...]) -> None:
+def write_lesson(runs: "list[OpenRun]", path: Path, texts: tuple[str, ...], tour: Path) -> None:
     from regard.cli.display import results
     from regard.errors import UsageError
     from regard.studio.lesson.publish import publish
 
     if len(runs) > 1:
         raise UsageError("--publish: a lesson is about one run; give one")
-    results(publish(runs[0], texts, path))
+    results(publish(runs[0], texts, path, tour))
 
 
 def listening(host: str, port: int | None) -> socket.socket:

@@ -44,6 +44,7 @@ from regard.studio.requests import (
     checked,
 )
 from regard.studio.runs import OpenRun
+from regard.studio.tour import BUILT_IN, read_tour
 
 PAGE = Path(__file__).parent / "page"
 LARGEST_BODY = 1 << 20
@@ -53,11 +54,14 @@ LARGEST_FILE = 16_000_000
 WITH_PIXELS = ("image", "caption", "caption_hidden", "match", "pair")
 
 
-def build_app(runs: Sequence[OpenRun], host: str = "127.0.0.1", token: str = "") -> Starlette:
+def build_app(
+    runs: Sequence[OpenRun], host: str = "127.0.0.1", token: str = "", tour: Path = BUILT_IN
+) -> Starlette:
     """The whole application. Nothing here loads PyTorch before a page asks for a model."""
     routes = [
         Route("/api/runs", described, methods=["GET"]),
         Route("/api/metrics", metrics, methods=["GET"]),
+        Route("/api/tour", toured, methods=["GET"]),
         Route("/api/translate", translated, methods=["POST"]),
         Route("/api/layer", layer, methods=["POST"]),
         Route("/api/text_layer", layer, methods=["POST"]),
@@ -72,6 +76,7 @@ def build_app(runs: Sequence[OpenRun], host: str = "127.0.0.1", token: str = "")
         exception_handlers={RegardError: refused},
     )
     app.state.runs = list(runs)
+    app.state.tour = tour
     return app
 
 
@@ -139,6 +144,11 @@ async def described(request: Request) -> Response:
         for run in runs:
             run.begin()
     return JSONResponse({"runs": [await run_in_threadpool(run.describe) for run in runs]})
+
+
+async def toured(request: Request) -> Response:
+    """The tour, read anew each time: its author may be writing it."""
+    return JSONResponse(await run_in_threadpool(read_tour, request.app.state.tour))
 
 
 async def metrics(request: Request) -> Response:

@@ -24,6 +24,7 @@ from regard.studio.lesson.recorder import (
 from regard.studio.metrics import read_on
 from regard.studio.runs import OpenRun
 from regard.studio.server import PAGE
+from regard.studio.tour import BUILT_IN, read_tour
 from regard.tasks.neighbours import has_words
 
 # Views whose questions can be answered beforehand.
@@ -36,7 +37,7 @@ MOST_TEXTS, LONGEST_TEXT = 10, 2_000
 SPECIFIER = re.compile(r'(from|import)\s+"\.{1,2}/(?:[\w/]*/)?([\w]+)\.js"')
 
 
-def publish(run: OpenRun, texts: Sequence[str], path: Path) -> str:
+def publish(run: OpenRun, texts: Sequence[str], path: Path, tour: Path = BUILT_IN) -> str:
     """Write the lesson, and say what is in it."""
     entry = tasks.entry(run.task)
     if not {"translate", "text"} & set(entry.views):
@@ -58,6 +59,7 @@ def publish(run: OpenRun, texts: Sequence[str], path: Path) -> str:
         examples.append(example)
         inside.append((asked, figure))
     record_run(recorder, examples, translates)
+    recorder.answers[key_of("tour", {})] = read_tour(tour)
     page = assembled(recorder)
     unfolded = 0
     # The inside of boxes takes most of the room, so it is added while there is some.

@@ -6,6 +6,7 @@ import { shownHead } from "./labelled.js";
 import { sentenceBar } from "./sentence.js";
 import { Session } from "./session.js";
 import { Store } from "./state.js";
+import { tourCard } from "./tour.js";
 import { VIEWS } from "./views.js";
 
 const store = new Store();
@@ -294,12 +295,14 @@ document.querySelector(".skip").addEventListener("click", (event) => {
 });
 document.getElementById("help").addEventListener("click", help);
 document.addEventListener("keydown", keys);
+const tour = tourCard(session);
 const bar = sentenceBar(session, document.getElementById("sentence"));
 show();
 store.listen((names) => {
   if (names.has("run")) describeRuns();
   bar.update();
   show();
+  tour.update();
 });
 session.addEventListener("runs", () => {
   describeRuns();
@@ -307,6 +310,7 @@ session.addEventListener("runs", () => {
   session.refresh();
   bar.update();
   show();
+  tour.update();
 });
 for (const name of ["grow", "result"]) {
   session.addEventListener(name, () => {

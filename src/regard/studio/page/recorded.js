@@ -39,6 +39,7 @@ async function find(question, body) {
 
 export async function get(path) {
   if (path.startsWith("api/runs")) return find("runs", {});
+  if (path === "api/tour") return find("tour", {});
   const found = await find("metrics", {});
   const asked = Number(new URL(path, "http://x/").searchParams.get("after"));
   return asked === found.cursor ? { ...found, events: [] } : found;
@@ -75,7 +76,7 @@ async function place({ row, col, ...asked }) {
 export async function layer(body, signal, question = "layer") {
   const asked = question === "model_stage" ? await place(body) : body;
   const { shape, data } = await find(question, asked);
-  const bytes = Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0));
+  const bytes = Uint8Array.from(atob((await answers)[data]), (letter) => letter.charCodeAt(0));
   const view = new DataView(bytes.buffer);
   const numbers = Float32Array.from({ length: bytes.length / 4 }, (_, at) => view.getFloat32(4 * at, true));
   const [maps, rows, cols] = shape;
