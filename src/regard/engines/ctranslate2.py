@@ -46,7 +46,12 @@ class CTranslate2:
     """The engine over a converted run. `otherwise` gives the engine for what it cannot do."""
 
     def __init__(
-        self, folder: Path, *, int8: bool = False, otherwise: Callable[[], Engine] | None = None
+        self,
+        folder: Path,
+        *,
+        int8: bool = False,
+        otherwise: Callable[[], Engine] | None = None,
+        cores: int = 0,
     ) -> None:
         import ctranslate2
 
@@ -68,27 +73,32 @@ class CTranslate2:
             str(folder),
             device="cpu",
             compute_type=self._type,
-            inter_threads=usable_cores(),
+            inter_threads=cores or usable_cores(),
             intra_threads=1,
             max_queued_batches=-1,
         )
         # A call is cut into at least this many batches, so that no core waits; 1 suits a program
         # that calls from a thread for each core.
-        self.batches_a_call = 2 * usable_cores()
+        self.batches_a_call = 2 * (cores or usable_cores())
 
     @classmethod
     def of_run(
-        cls, folder: Path, *, int8: bool = False, otherwise: Callable[[], Engine] | None = None
+        cls,
+        folder: Path,
+        *,
+        int8: bool = False,
+        otherwise: Callable[[], Engine] | None = None,
+        cores: int = 0,
     ) -> "CTranslate2":
         """The engine of a run, converted at the first use and kept in the user's cache under a
-        name that changes when the run does.
+        name that changes when the run does. It uses all cores, unless there is a number of them.
         """
         require_package()
         run = Run(folder)
         name = cache.key(run, LAYOUT)
         if (kept := cache.find(name)) is not None:
             try:
-                return cls(kept, int8=int8, otherwise=otherwise)
+                return cls(kept, int8=int8, otherwise=otherwise, cores=cores)
             except (OSError, RuntimeError, RegardError):
                 pass  # removed just now: convert again
         from regard.engines.conversion import convert
@@ -97,7 +107,7 @@ class CTranslate2:
             return cache.key(run, LAYOUT) == name
 
         with cache.made(name, lambda path: convert(folder, path), same) as converted:
-            return cls(converted, int8=int8, otherwise=otherwise)
+            return cls(converted, int8=int8, otherwise=otherwise, cores=cores)
 
     def search(
         self,

@@ -30,9 +30,9 @@ class Loaded(NamedTuple):
     folder: Path
 
 
-def loaded(folder: Path, device: str, engine: EngineName, int8: bool) -> Loaded:
+def loaded(folder: Path, device: str, engine: EngineName, int8: bool, cores: int = 0) -> Loaded:
     """The translator of a folder, with the engine that was asked for, or with the one that can do
-    what was asked for.
+    what was asked for. CTranslate2 uses all cores, unless there is a number of them.
     """
     if engine == "torch":
         if int8:
@@ -48,7 +48,7 @@ def loaded(folder: Path, device: str, engine: EngineName, int8: bool) -> Loaded:
                 "use --engine torch or --device cpu"
             )
         found = fingerprint(Run(folder))
-        fast = CTranslate2.of_run(folder, int8=int8, otherwise=otherwise)
+        fast = CTranslate2.of_run(folder, int8=int8, otherwise=otherwise, cores=cores)
     except RequestError as error:
         if int8:
             raise RequestError(f"{error}; int8 is CTranslate2's alone, leave it out") from None
