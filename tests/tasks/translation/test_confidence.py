@@ -197,8 +197,8 @@ def test_file_says_how_sure_its_translations_are(
     assert (tmp_path / "yy" / "a.po").read_text().startswith(f"{comment}#, fuzzy\n")
     table = tmp_path / "yy" / "b.txt.confidence.tsv"
     rows = [each.split("\t") for each in table.read_text().splitlines()]
-    assert [row[0] for row in rows] == ["line", "1", "2"]
-    verdicts = [rows[1][1], rows[1][1], rows[2][1]]
+    assert [row[1] for row in rows] == ["line", "1", "2"]
+    verdicts = [rows[1][2], rows[1][2], rows[2][2]]
     fine, check = verdicts.count("likely fine"), verdicts.count("check")
     assert f"to check: see {table}." in said
     assert f"In all {fine} likely fine, {check} to check." in said

@@ -281,8 +281,8 @@ def test_other_formats_have_a_table_beside_them(lines: Path) -> None:
     assert (done.before, done.likely_fine, done.to_check) == (2, 5, 0)
     assert done.table == lines.with_name("a.de.txt.confidence.tsv")
     rows = [each.split("\t") for each in done.table.read_text().splitlines()]
-    assert rows[0] == ["line", "verdict", "sure", "doubtful", "source", "translation"]
-    assert rows[1] == ["1", "likely fine", "90%", "One dog.", "One dog.", "ONE DOG."]
+    assert rows[0] == ["number", "line", "verdict", "sure", "doubtful", "source", "translation"]
+    assert rows[1] == ["1", "1", "likely fine", "90%", "One dog.", "One dog.", "ONE DOG."]
     assert len(rows) == 6
     assert out.read_text() == lines.read_text().upper()
     assert done.judged is not None

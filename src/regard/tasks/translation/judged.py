@@ -9,7 +9,7 @@ from regard.tasks.translation.confidence import Confidence
 from regard.tasks.translation.kept import Made
 from regard.text.documents.document import Document, HowSure, Pieces, words_of
 
-COLUMNS = ("line", "verdict", "sure", "doubtful", "source", "translation")
+COLUMNS = ("number", "line", "verdict", "sure", "doubtful", "source", "translation")
 
 
 @dataclass(frozen=True)
@@ -18,8 +18,10 @@ class JudgedText:
 
     Attributes
     ----------
+    number : int
+        Its number among the texts of the document, from 1.
     line : int
-        Where it is in the document.
+        Where it is in the file.
     source : str
     text : str
         Its translation.
@@ -27,6 +29,7 @@ class JudgedText:
         How sure that is.
     """
 
+    number: int
     line: int
     source: str
     text: str
@@ -40,7 +43,15 @@ class JudgedText:
     def row(self) -> str:
         sure = f"{self.confidence.probability:.0%}"
         doubtful = " ".join(self.confidence.doubtful)
-        cells = [str(self.line), self.verdict, sure, doubtful, self.source, self.text]
+        cells = [
+            f"{self.number}",
+            f"{self.line}",
+            self.verdict,
+            sure,
+            doubtful,
+            self.source,
+            self.text,
+        ]
         return "\t".join(" ".join(each.split()) for each in cells) + "\n"
 
 
@@ -52,7 +63,7 @@ def judged_texts(document: Document, made: Mapping[int, Made]) -> list[JudgedTex
             document.sure[number] = how_sure(each.confidence)
             segment = document.segments[number]
             source, text = plain(segment.pieces), plain(each.pieces)
-            found.append(JudgedText(segment.line, source, text, each.confidence))
+            found.append(JudgedText(number + 1, segment.line, source, text, each.confidence))
     return found
 
 
