@@ -197,7 +197,7 @@ def translate(
             answer(translator, batch, chosen, shown, used)
             sys.stdout.flush()
             if not as_json:
-                remarks.add(batch)
+                remarks.add(batch if format == "text" else words_of(batch, format))
             advance(len(batch))
     remarks.at_end()
     if not as_json:
@@ -245,6 +245,13 @@ def answer(
             show(text, each, translator, shown, ranked=search.n_best > 1)
         else:
             results(pharaoh(text, each[0], translator))
+
+
+def words_of(texts: list[str], form: Format) -> list[str]:
+    """Texts of a format without their tags."""
+    from regard.text.protect import protect
+
+    return [protect(text, form).without_tags for text in texts]
 
 
 def source_language(run: "Run") -> str:

@@ -118,6 +118,8 @@ def test_unseen_words_are_named(run: Path, capsys: pytest.CaptureFixture[str]) -
     assert "These words were never seen in training: Zoé" in said.err
     assert said.err.count("never seen") == 1
     assert "never seen" not in said.out
+    main(["translate", str(run), "--format", "html", "<p>Zoé visite <em>la Chine</em></p>"])
+    assert "never seen in training: Zoé\n" in capsys.readouterr().err
     main(["translate", str(run), "--json", "Zoé visite la Chine"])
     said = capsys.readouterr()
     assert json.loads(said.out)["unseen_words"] == ["Zoé"]
