@@ -44,6 +44,7 @@ def workers() -> Iterator[int]:
                 yield int(folder.name)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not PROCESSES.is_dir(), reason="finds processes in /proc")
 def test_killed_workers_and_a_killed_program_cost_nothing(finished: Path, tmp_path: Path) -> None:
     pytest.importorskip("ray.data", reason="needs the extra ray")
@@ -103,6 +104,26 @@ def test_what_does_not_go_with_it_is_refused(
         main(["translate", str(finished), *given, "--on", "ray"])
     assert stopped.value.code == 2
     assert said in capsys.readouterr().err
+
+
+def test_a_cluster_that_does_not_start_is_a_sentence(
+    finished: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ray = pytest.importorskip("ray", reason="needs the extra ray")
+
+    def init(address: str, **options: object) -> None:
+        raise ConnectionError("none") if address == "auto" else Exception("timed out")
+
+    monkeypatch.setattr(ray, "init", init)
+    (tmp_path / "in").write_text("1 2\n")
+    files = ["--input", str(tmp_path / "in"), "--output", str(tmp_path / "out")]
+    with pytest.raises(SystemExit) as stopped:
+        main(["translate", str(finished), *files, "--on", "ray"])
+    assert stopped.value.code == 1
+    assert "--on ray: no cluster starts on this machine (timed out)" in capsys.readouterr().err
 
 
 def test_a_missing_package_is_named(

@@ -48,7 +48,13 @@ def cluster() -> Iterator[Any]:
                     f"RAY_ADDRESS {address}: no cluster answers there ({error}); start it, or "
                     "unset RAY_ADDRESS to use this machine alone"
                 ) from None
-            ray.init(address="local", include_dashboard=False, **quiet)
+            try:
+                ray.init(address="local", include_dashboard=False, **quiet)
+            except Exception as failure:  # Ray has no class for this
+                raise RequestError(
+                    f"--on ray: no cluster starts on this machine ({failure}); if it is busy, try "
+                    "again later"
+                ) from None
         yield ray
     finally:
         ray.shutdown()
