@@ -4,12 +4,12 @@ K keys, h heads, d_k the width of a head.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from regard.data.batch import START, batch_pairs
 from regard.errors import RequestError
@@ -103,12 +103,24 @@ def numbers(
     """The numbers of one pass over a source and an output that both end in END; the decoder begins
     with `start`.
     """
+    batch = batch_pairs([source], [output], start).to(next(model.parameters()).device)
+
+    def read() -> None:
+        model.features(batch.source, batch.source_mask, batch.target)
+
+    return numbers_of_pass(model, read, head, query, key)
+
+
+@torch.no_grad()
+def numbers_of_pass(
+    model: nn.Module, read: Callable[[], object], head: Head, query: int, key: int
+) -> Numbers:
+    """The numbers of what a model does in `read`, one pass over one input."""
     layers = attentions(model)[head.part]
     if not 0 <= head.layer < len(layers) or not 0 <= head.head < num_heads(layers[head.layer]):
         raise RequestError(f"heads '{head}': this model has no such head; layers count from 0")
     attention = layers[head.layer]
-    batch = batch_pairs([source], [output], start).to(next(model.parameters()).device)
-    calls = recorded_calls(attention, model, batch.source, batch.source_mask, batch.target)
+    calls = recorded_calls(attention, read)
     row = (
         dot_product_row(attention, calls[0], query)
         if isinstance(attention, MultiHeadAttention)
@@ -119,8 +131,8 @@ def numbers(
     return worked(row, head, query, key)
 
 
-def recorded_calls(attention: Attention, model: "Model", *inputs: Tensor) -> list[dict[str, Any]]:
-    """The arguments, by name, of each call of a layer during one pass."""
+def recorded_calls(attention: Attention, read: Callable[[], object]) -> list[dict[str, Any]]:
+    """The arguments, by name, of each call of a layer while `read` runs."""
     names: tuple[str, ...] = ("query", "memory")
     if isinstance(attention, MultiHeadAttention):
         crosses = isinstance(attention, CrossAttention)
@@ -132,7 +144,7 @@ def recorded_calls(attention: Attention, model: "Model", *inputs: Tensor) -> lis
 
     hook = attention.register_forward_pre_hook(keep, with_kwargs=True)
     try:
-        model.features(*inputs)
+        read()
     finally:
         hook.remove()
     return calls

@@ -1,12 +1,13 @@
 """The encodings by which a Transformer knows the positions of tokens."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import torch
 from torch import nn
 
 from regard.errors import RequestError
+from regard.layers.positions import Learned
 
 if TYPE_CHECKING:
     from regard.models import Model
@@ -26,7 +27,10 @@ class PositionTable:
 
 @torch.no_grad()
 def position_table(model: "Model", length: int) -> PositionTable:
-    kind = getattr(model.config, "positions", None)
+    # A labeller has them in the encoder that reads for it.
+    model = getattr(model, "reader", model)
+    learned = "learned" if isinstance(getattr(model, "positions", None), Learned) else None
+    kind: Any = getattr(getattr(model, "config", None), "positions", learned)
     if kind is None:
         raise RequestError("this model counts no positions: it reads one token after the other")
     if length > model.longest:

@@ -258,8 +258,8 @@ def tree(run: OpenRun, asked: Sentence) -> dict[str, Any]:
 
 def positions(run: OpenRun, asked: Length) -> dict[str, Any]:
     """The table of encodings and its dot products."""
-    with run.translator(asked.step) as translator:
-        return asdict(position_table(translator.model, asked.length))
+    with run.opened(asked.step) as found:
+        return asdict(position_table(found.model, asked.length))
 
 
 def importance(run: OpenRun, asked: Asked) -> dict[str, Any]:

@@ -39,11 +39,16 @@ class Look(BaseModel):
     pieces: Ids = Field(min_length=1, max_length=LONGEST)
 
 
-class Changed(Asked):
+class HeadsOff(Asked):
+    """Heads that are switched off before the model answers."""
+
+    off: list[str] = Field(default=[], max_length=1_000)  # like "cross.1.3"
+    by: Literal["zero", "mean", "uniform"] = "zero"
+
+
+class Changed(HeadsOff):
     """Changes to the model before it answers."""
 
-    off: list[str] = Field(default=[], max_length=1_000)  # heads like "cross.1.3"
-    by: Literal["zero", "mean", "uniform"] = "zero"
     positions: bool = True
     forced: Look | None = None
 
@@ -75,7 +80,7 @@ class Weight(Layer):
     key: int = Field(ge=0)
 
 
-class Text(Asked):
+class Text(HeadsOff):
     """A text for a run that does not translate."""
 
     text: str = Field(max_length=20_000)
@@ -86,6 +91,15 @@ class Text(Asked):
 class TextLayer(Text):
     layer: int = Field(ge=0)
     measure: Measure = "weights"
+    kind: Part | None = None  # of the last pass over the text itself; None for that of its answer
+
+
+class TextWeight(Text):
+    kind: Part
+    layer: int = Field(ge=0)
+    head: int = Field(ge=0)
+    query: int = Field(ge=0)
+    key: int = Field(ge=0)
 
 
 class Input(Changed):

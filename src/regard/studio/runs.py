@@ -35,6 +35,10 @@ SHOWN = (
 )
 
 
+# Of a line of text that is an example.
+FEWEST_WORDS, MOST_WORDS = 3, 16
+# Models that attend to their own texts.
+ATTENDING = ("transformer", "gpt", "bert")
 # Updates whose time says how long the next ones take.
 RECENT = 40
 
@@ -57,6 +61,7 @@ class OpenRun:
         self.flow: tuple[str, Flow] | None = None
         self.means: dict[int, dict[Head, Tensor]] = {}
         self.text_maps: tuple[str, Maps] | None = None
+        self.passed: tuple[str, Maps] | None = None
         self.confusions: dict[int, dict[str, Any]] = {}
         self.words: tuple[tuple[int, int], WordMap] | None = None
         self.series: Known | None = None
@@ -92,7 +97,7 @@ class OpenRun:
             "training": self.training(recipe.get("train", {})),
             "validation": info.get("validation"),
             "checkpoints": self.checkpoints(),
-            "examples": samples(self.folder / "log.jsonl"),
+            "examples": samples(self.folder / "log.jsonl") or texts_of(recipe, self.task),
         }
 
     def training(self, train: dict[str, Any]) -> dict[str, Any] | None:
@@ -175,6 +180,7 @@ class OpenRun:
                 del self._models[next(iter(self._models))]
             self._models[key] = load(self.folder, self.task, step, self.device)
             self.maps, self.flow, self.text_maps, self.words = None, None, None, None
+            self.passed = None
             self.means, self.confusions = {}, {}
         return self._models[key]
 
@@ -213,8 +219,13 @@ def read_object(path: Path) -> dict[str, Any]:
 
 
 def views_of(entry: tasks.Entry, sizes: dict[str, Any]) -> list[str]:
-    """The views of a task that make sense for a model: a recurrent one counts no positions."""
-    without = {"positions"} if sizes.get("kind") == "recurrent" else set()
+    """The views of a task that make sense for a model: a recurrent one counts no positions, and
+    only a translator's attends.
+    """
+    without = set()
+    if sizes.get("kind", "transformer") not in ATTENDING:
+        translates = "translate" in entry.views
+        without = {"positions"} if translates else {"positions", "alignment", "heads", "numbers"}
     return [each for each in entry.views if each not in without]
 
 
@@ -252,3 +263,28 @@ def samples(log: Path) -> list[dict[str, str]]:
             except UNEXPECTED:
                 continue
     return []
+
+
+def texts_of(recipe: dict[str, Any], task: str) -> list[dict[str, str]]:
+    """Lines of the held-out text of a run that logs no samples, or else of what it learned from; a
+    word is hidden in those of one that fills in.
+    """
+    data = recipe.get("data", {})
+    names = data.get("valid") or data.get("train")
+    if "text" not in tasks.entry(task).views or not isinstance(names, list) or not names:
+        return []
+    path = Path(data.get("folder") or ".") / str(names[0])
+    if path.suffix != ".txt":
+        return []
+    try:
+        with open_regular(path) as file:
+            lines = file.read(TAIL_BYTES).decode("utf-8", "replace").splitlines()
+    except OSError:
+        return []
+    found = [words for line in lines if FEWEST_WORDS <= len(words := line.split()) <= MOST_WORDS]
+    return [{"source": example_of(words, task), "reference": ""} for words in found[:3]]
+
+
+def example_of(words: list[str], task: str) -> str:
+    hidden = len(words) // 2 if "fill" in tasks.entry(task).commands else -1
+    return " ".join("[MASK]" if at == hidden else word for at, word in enumerate(words))

@@ -38,6 +38,7 @@ from regard.studio.requests import (
     Sentence,
     Text,
     TextLayer,
+    TextWeight,
     Weight,
     Window,
     WordCount,
@@ -171,6 +172,8 @@ def questions() -> dict[str, tuple[type[Asked], Answer]]:
 
     return {
         "text": (Text, texts.text),
+        "text_trace": (Text, texts.text_trace),
+        "text_weight": (TextWeight, texts.text_weight),
         "image": (Image, images.image),
         "image_samples": (Samples, images.image_samples),
         "image_positions": (Asked, images.image_positions),

@@ -3,7 +3,8 @@ the attention of its tokens.
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
 from typing import Any
 
 import torch
@@ -11,12 +12,24 @@ from torch import Tensor
 
 from regard import tasks
 from regard.errors import RequestError
-from regard.inspect.heads.heads import Attention, attentions
-from regard.inspect.maps import Maps, carried_products, padded, recording, stacked
+from regard.inspect.heads.heads import Attention, Head, attentions, heads_off
+from regard.inspect.maps import (
+    Maps,
+    carried_products,
+    padded,
+    recorded_maps,
+    recording,
+    stacked,
+)
+from regard.inspect.numbers import numbers_of_pass
+from regard.run import Run
 from regard.studio.endpoints import layer_maps
-from regard.studio.requests import Text, TextLayer
+from regard.studio.requests import HeadsOff, Text, TextLayer, TextWeight
 from regard.studio.runs import OpenRun
+from regard.tasks.attender import USES, Attender, TextPass
+from regard.tasks.filler import MASK
 from regard.tasks.task import TextQuestion
+from regard.text.tokenizer import Tokenizer
 
 # Models of one stack have one kind of attention; it has this name here, even if it is causal.
 PART = "encoder"
@@ -27,12 +40,23 @@ def text(run: OpenRun, asked: Text) -> dict[str, Any]:
     look = tasks.get(run.task).look
     if look is None:
         raise RequestError(f"{run.folder}: this run has no text to look at")
-    with run.opened(asked.step) as found:
+    with altered(run, asked) as found:
         if not asked.text.strip() and not can_begin(run):
             raise RequestError("the text is empty; give one to look at")
         with recorded(run, asked, found.model):
             answer = look(found, TextQuestion(asked.text, tuple(asked.prefix), asked.more))
         return {**answer, "heads": kept(run).heads[PART]}
+
+
+@contextmanager
+def altered(run: OpenRun, asked: HeadsOff) -> Iterator[Any]:
+    """The object that answers, some heads of its model off."""
+    if asked.off and asked.by == "mean":
+        raise RequestError("the average output of a head is known of translators only")
+    with run.opened(asked.step) as found, ExitStack() as stack:
+        if asked.off:
+            stack.enter_context(heads_off(found.model, asked.off, asked.by))
+        yield found
 
 
 def can_begin(run: OpenRun) -> bool:
@@ -42,10 +66,63 @@ def can_begin(run: OpenRun) -> bool:
 
 def text_layer(run: OpenRun, asked: TextLayer) -> Tensor:
     """The attention of the tokens in one layer, [h, T, T], as `layer_maps` gives it."""
+    if asked.kind is not None:
+        with passed(run, asked) as (_, _, maps):
+            return layer_maps(maps, asked.kind, asked.layer, asked.measure)
     key = asked.model_dump_json(include=set(Text.model_fields))
     if run.text_maps is None or run.text_maps[0] != key:
         text(run, Text(**asked.model_dump(include=set(Text.model_fields))))
     return layer_maps(kept(run), PART, asked.layer, asked.measure)
+
+
+@contextmanager
+def passed(run: OpenRun, asked: Text) -> Iterator[tuple[Attender, TextPass, Maps]]:
+    """One pass over the text itself, and its maps, which the page asks for layer by layer."""
+    with altered(run, asked) as found:
+        if not asked.text.strip() and not asked.prefix:
+            raise RequestError("the text is empty; give one to look at")
+        tokenizer = Run(run.folder).tokenizers().source
+        prefix = [each for each in asked.prefix if 0 <= each < len(tokenizer)]
+        attender = Attender(found.model, tokenizer, USES[run.task], run.folder)
+        whole = attender.whole_pass(asked.text, prefix)
+        key = asked.model_dump_json(include=set(Text.model_fields))
+        if run.passed is None or run.passed[0] != key:
+            run.passed = key, recorded_maps(found.model, whole.read, whole.places, whole.places)
+        yield attender, whole, run.passed[1]
+
+
+@torch.no_grad()
+def text_trace(run: OpenRun, asked: Text) -> dict[str, Any]:
+    """What a text is to the model: its pieces and words, and the heads that look at them. One that
+    writes has an output, which is the text; others read it as it is, with its marks.
+    """
+    with passed(run, asked) as (attender, whole, maps):
+        tokenizer = attender.tokenizer
+        side = {
+            "ids": whole.ids,
+            "pieces": shown_pieces(tokenizer, whole.ids),
+            "word_of": whole.word_of,
+            "words": whole.words,
+            "text": asked.text,
+        }
+        heads = {part: list(counts) for part, counts in maps.heads.items()}
+        found = {"source": side, "heads": heads, "aligners": [], "marked": True}
+        return {**found, "output": side} if attender.use == "writes" else found
+
+
+def shown_pieces(tokenizer: Tokenizer, ids: Sequence[int]) -> list[str]:
+    """Pieces, and the names of the marks."""
+    specials = tokenizer.specials
+    names = {specials.start: "⟨start⟩", specials.end: "⟨end⟩", specials.mask: MASK}
+    pieces = tokenizer.pieces(ids)
+    return [names.get(each, piece) for each, piece in zip(ids, pieces, strict=True)]
+
+
+def text_weight(run: OpenRun, asked: TextWeight) -> dict[str, Any]:
+    """Every number behind one weight of a pass over the text."""
+    with passed(run, asked) as (attender, whole, _):
+        head = Head(asked.kind, asked.layer, asked.head)
+        return asdict(numbers_of_pass(attender.model, whole.read, head, asked.query, asked.key))
 
 
 def kept(run: OpenRun) -> Maps:

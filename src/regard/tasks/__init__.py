@@ -69,6 +69,11 @@ class Entry:
 
 
 TEXT = Column(("text",), "text")
+# Of tasks whose models read or write a text.
+TEXT_VIEWS = (
+    *("text", "model", "alignment", "heads", "numbers", "training", "positions"),
+    "compare",
+)
 TASKS: dict[str, Entry] = {
     entry.name: entry
     for entry in (
@@ -104,7 +109,7 @@ TASKS: dict[str, Entry] = {
             ),
             columns=(TEXT,),
             serves=frozenset({"completions", "embeddings"}),
-            views=("text", "model", "training"),
+            views=TEXT_VIEWS,
             title="Write",
             explanation=(
                 "The model continues your text. Under each token is its probability; open one to "
@@ -119,7 +124,7 @@ TASKS: dict[str, Entry] = {
             flag="text",
             columns=(TEXT,),
             serves=frozenset({"embeddings"}),
-            views=("text", "model", "training"),
+            views=TEXT_VIEWS,
             title="Fill in",
             explanation=(
                 "Write [MASK] where a word is missing: the model ranks what may stand there."
@@ -144,7 +149,7 @@ TASKS: dict[str, Entry] = {
             ),
             columns=(TEXT, Column(("label",), "label")),
             serves=frozenset({"embeddings"}),
-            views=("text", "model", "training"),
+            views=TEXT_VIEWS,
             title="Classify",
             explanation="The probability of each label.",
             commands=frozenset({"classify"}),
@@ -161,7 +166,7 @@ TASKS: dict[str, Entry] = {
                 Column(("labels", "tags", "upos", "pos_tags", "ner_tags"), "labels"),
             ),
             serves=frozenset({"embeddings"}),
-            views=("text", "model", "training"),
+            views=TEXT_VIEWS,
             title="Tag",
             explanation="A label for each word, with its probability.",
             commands=frozenset({"tag"}),

@@ -1,7 +1,7 @@
 """Attender: the attention of a language model or an encoder to its own text."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -23,6 +23,30 @@ if TYPE_CHECKING:
 # How a model uses a text: it writes it token by token, reads it with its masks, or reads it for a
 # labeller.
 Use = Literal["writes", "fills", "labels"]
+
+
+USES: dict[str, Use] = {
+    "language-model": "writes",
+    "masked-language-model": "fills",
+    "classification": "labels",
+    "tagging": "labels",
+}
+
+
+@dataclass(frozen=True)
+class TextPass:
+    """A pass of a model over a text: what it reads, and how it is run.
+
+    A model that writes has read a mark before the first piece, and predicts one piece after the
+    last: it has one place more than `ids`. Other models have a place for each of `ids`, marks of
+    start and end included, whose word is -1.
+    """
+
+    ids: list[int]
+    word_of: list[int]
+    words: list[str]
+    places: int
+    read: Callable[[], None]
 
 
 class Attender:
@@ -68,14 +92,8 @@ class Attender:
             There is no run in the folder, or one of a translator, which has `Translator.maps`.
         """
         run = Run.open(folder)
-        uses: dict[str, Use] = {
-            "language-model": "writes",
-            "masked-language-model": "fills",
-            "classification": "labels",
-            "tagging": "labels",
-        }
-        run.recipe_for(*uses)
-        return cls.of(run, uses[run.task_name()], device)
+        run.recipe_for(*USES)
+        return cls.of(run, USES[run.task_name()], device)
 
     @classmethod
     def of(cls, run: Run, use: Use, device: str) -> Self:
@@ -121,19 +139,35 @@ class Attender:
         return replace(maps, labels=labels)
 
     def _read(self, text: str) -> Maps:
-        specials = self.tokenizer.specials
-        segments: list[int] | None = None
-        if self.use == "fills" and (MASK in text or SEPARATOR in text):
-            model: Any = self.model
-            ids, segments = encode_masked(text, self.tokenizer, model.config.num_segments)
-        else:
-            ids = [specials.start, *self.tokenizer.encode(text), specials.end]
+        ids, segments = self._whole(text)
         maps = self._maps(ids, segments)
         word, words = words_of(self.tokenizer, ids)
         labels = MapLabels(source=self.tokenizer.pieces(ids), source_word=word, source_words=words)
         return replace(maps, labels=labels)
 
+    def _whole(self, text: str) -> tuple[list[int], list[int] | None]:
+        """The ids of a text with its marks, as an encoder reads it, and their segments."""
+        specials = self.tokenizer.specials
+        if self.use == "fills" and (MASK in text or SEPARATOR in text):
+            model: Any = self.model
+            return encode_masked(text, self.tokenizer, model.config.num_segments)
+        return [specials.start, *self.tokenizer.encode(text), specials.end], None
+
+    def whole_pass(self, text: str, prefix: Sequence[int] = ()) -> TextPass:
+        """The pass over a text; for a model that writes, over the pieces after it as well."""
+        if self.use == "writes":
+            ids = [*self.tokenizer.encode(text), *prefix]
+            seen, segments = [self.tokenizer.specials.end, *ids], None
+        else:
+            seen, segments = self._whole(text)
+            ids = seen
+        word, words = words_of(self.tokenizer, ids)
+        return TextPass(ids, word, words, len(seen), self._reading(seen, segments))
+
     def _maps(self, ids: list[int], segments: list[int] | None = None) -> Maps:
+        return recorded_maps(self.model, self._reading(ids, segments), len(ids), len(ids))
+
+    def _reading(self, ids: list[int], segments: list[int] | None) -> Callable[[], None]:
         model: Any = self.model
         if len(ids) > model.longest:
             raise RequestError(
@@ -152,7 +186,7 @@ class Attender:
             else:
                 model.reader.features(tokens, mask)
 
-        return recorded_maps(model, read, len(ids), len(ids))
+        return read
 
 
 def words_of(tokenizer: Tokenizer, ids: Sequence[int]) -> tuple[list[int], list[str]]:

@@ -44,7 +44,7 @@ export function drawHeadGrid(element, heads, { chosen, off, choose, toggle }) {
     element,
     null,
     heads.map((layer, row) => [
-      h("div", { class: "layer-name muted" }, `Layer ${row + 1}`),
+      h("div", { class: "head-layer muted" }, `Layer ${row + 1}`),
       Array.from({ length: most }, (_, at) => (at < layer.length ? cell(layer[at], row, at) : h("div"))),
     ]),
   );

@@ -1,6 +1,6 @@
 // Weights with the labels they belong to, in words or pieces, as a matrix can show them.
 
-import { END, START, labelOf } from "./pieces.js";
+import { END, NEXT, START, labelOf } from "./pieces.js";
 import { headOf, meanOf, mergeWords, outsideMass, rollout, rowScales, withoutColumns } from "./weights.js";
 
 export const KINDS = [
@@ -42,8 +42,10 @@ function sourceSide({ source, marked }) {
 }
 
 /** An output as it is predicted: row i is the position that predicts token i. */
-function predicts({ output }) {
-  return { pieces: [...pieceLabels(output), END], words: output.words, wordOf: [...output.word_of, -1] };
+function predicts({ output, marked }) {
+  // After its text a language model goes on; a translation ends.
+  const last = marked ? NEXT : END;
+  return { pieces: [...pieceLabels(output), last], words: output.words, wordOf: [...output.word_of, -1] };
 }
 
 /** The same positions by the token each has read, one earlier; also for the columns of a decoder. */
@@ -72,6 +74,13 @@ function asWords({ pieces, words, wordOf }, marks) {
     return places.get(word);
   });
   return { labels, placeOf };
+}
+
+/** The state with a kind of attention that this model has: a link may be of another model. */
+export function suited(state, trace) {
+  if (trace.heads[state.kind]?.length) return state;
+  const kind = KINDS.map(([each]) => each).find((each) => trace.heads[each]?.length);
+  return kind ? { ...state, kind } : state;
 }
 
 /** The single head that aligns words best, where that was measured. */

@@ -2,7 +2,7 @@
 
 import { button, h, replace } from "./dom.js";
 import { save } from "./frame.js";
-import { shownHead } from "./labelled.js";
+import { shownHead, suited } from "./labelled.js";
 import { sentenceBar } from "./sentence.js";
 import { Session } from "./session.js";
 import { Store } from "./state.js";
@@ -23,16 +23,23 @@ function offered() {
 /** The current view; a view is made when it is first shown. */
 function current() {
   const views = offered();
-  const [name, title, make] = views.find(([each]) => each === store.state.view) ?? views[0];
+  const [name, , make] = views.find(([each]) => each === store.state.view) ?? views[0];
   if (!made.has(name)) made.set(name, make(session));
-  return { name, title, view: made.get(name) };
+  return { name, view: made.get(name) };
+}
+
+/** The name of a view; only a translation has an alignment. */
+function titleOf(view) {
+  if (view === "alignment" && !session.translates) return "Attention";
+  return VIEWS.find(([name]) => name === view)[1];
 }
 
 function show() {
-  const { name, title, view } = current();
+  const { name, view } = current();
   const names = offered().map(([each]) => each);
   for (const tab of document.querySelectorAll("#tabs a")) {
     tab.hidden = !names.includes(tab.dataset.view);
+    tab.textContent = titleOf(tab.dataset.view);
     if (tab.dataset.view !== name) tab.removeAttribute("aria-current");
     else {
       tab.setAttribute("aria-current", "page");
@@ -41,9 +48,9 @@ function show() {
       nav.scrollLeft = tab.offsetLeft - nav.offsetLeft - (nav.clientWidth - tab.offsetWidth) / 2;
     }
   }
-  document.title = `${title} · regard studio`;
+  document.title = `${titleOf(name)} · regard studio`;
   document.body.dataset.view = name;
-  document.body.dataset.translates = String(session.run?.views.includes("translate") ?? true);
+  document.body.dataset.translates = String(session.translates);
   document.body.dataset.run = session.run?.name ?? "";
   if (content.firstElementChild !== view.root) content.replaceChildren(view.root);
   view.update();
@@ -203,10 +210,13 @@ function turn(by) {
 /** Switch a head off or on, of the layer that is shown. */
 function switchHead(number) {
   const { trace } = session.result;
-  const { kind, off } = store.state;
+  const { off } = store.state;
   if (number === 0) store.set({ off: [] });
-  if (number === 0 || !trace?.heads[kind]?.length) return;
-  const { layer } = shownHead(store.state, trace);
+  if (number === 0 || !trace) return;
+  const state = suited(store.state, trace);
+  const { kind } = state;
+  if (!trace.heads[kind]?.length) return;
+  const { layer } = shownHead(state, trace);
   if (number > trace.heads[kind][layer]) return;
   const name = `${kind}.${layer}.${number - 1}`;
   store.set({ off: off.includes(name) ? off.filter((each) => each !== name) : [...off, name] });
@@ -215,10 +225,12 @@ function switchHead(number) {
 /** To a layer and a head beside those that are shown. */
 function move(layers, heads) {
   const { trace } = session.result;
-  const counts = trace?.heads[store.state.kind];
+  if (!trace) return;
+  const state = suited(store.state, trace);
+  const counts = trace.heads[state.kind];
   if (!counts?.length) return;
   const clamp = (value, most) => Math.min(most - 1, Math.max(0, value));
-  const at = shownHead(store.state, trace);
+  const at = shownHead(state, trace);
   const layer = clamp(at.layer + layers, counts.length);
   // From a mean, a head comes first.
   const head = store.state.head < 0 && store.state.layer !== -1 ? (heads ? 0 : -1) : at.head + heads;
@@ -282,7 +294,8 @@ function repaint() {
 
 /** Start with a sentence of the run, so that there is something to look at. */
 function firstSentence() {
-  const example = session.run?.views.includes("translate") ? session.run.examples[0]?.source : "";
+  const { views = [], examples = [] } = session.run ?? {};
+  const example = views.includes("translate") || views.includes("text") ? examples[0]?.source : "";
   if (!store.state.text && example) store.set({ text: example });
 }
 

@@ -1,6 +1,7 @@
 // Pieces as people read them.
 
 export const END = "⟨end⟩";
+export const NEXT = "⟨next⟩";
 export const START = "⟨start⟩";
 
 /** "▁Afri" is " Afri"; a byte stays what it is. */

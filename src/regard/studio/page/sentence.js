@@ -44,6 +44,7 @@ export function sentenceBar(session, root) {
     const { text } = store.state;
     if (document.activeElement !== source || !timer) source.value = text;
     if (source.value === text) timer = 0;
+    source.placeholder = session.translates ? "Type a sentence …" : "Type a text …";
     showOutput(session, output);
     replace(notes, ...chips(session));
     showExamples();
@@ -84,14 +85,16 @@ function showOutput(session, output) {
     replace(output, h("span", { class: "problem" }, result.problem));
   } else if (result.busy) {
     const growing = result.growing.length ? plain(result.growing) : "";
-    const before = result.before?.trace?.output.text ?? "";
+    const before = result.before?.said ?? result.before?.trace?.output.text ?? "";
     const waiting = run?.status === "loading" ? "Loading the model …" : before || "…";
     replace(output, growing ? `${growing} …` : h("span", { class: "muted" }, waiting));
   } else if (result.trace) {
-    replace(output, result.trace.output.text || h("span", { class: "muted" }, "(nothing)"));
+    replace(output, (result.said ?? result.trace.output.text) || h("span", { class: "muted" }, "(nothing)"));
   } else {
     const empty = state.text.trim() === "";
-    replace(output, h("span", { class: "muted" }, empty ? "The translation appears here." : "…"));
+    const what = session.translates ? "translation" : "answer";
+    const hint = session.translates || result.question ? "…" : "";
+    replace(output, h("span", { class: "muted" }, empty ? `The ${what} appears here.` : hint));
   }
 }
 

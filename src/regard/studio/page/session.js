@@ -1,5 +1,6 @@
 // The server's answers about the sentence in the state, for each run.
 
+import { saidOf } from "./answers.js";
 import * as api from "./api.js";
 
 const ASKED_ANEW = [
@@ -14,6 +15,8 @@ const ASKED_ANEW = [
   "view",
   "against",
 ];
+// Views that ask what a run says of a text that it does not translate; others ask for themselves.
+const OF_TEXTS = ["alignment", "heads", "numbers", "positions", "compare"];
 const CHANGES = ["off", "by", "look", "held", "lookers"];
 
 /** Events: "runs" when their description changed, "grow" during a search, "result" at its end. */
@@ -35,6 +38,10 @@ export class Session extends EventTarget {
 
   get run() {
     return this.runs[this.state.run] ?? this.runs[0];
+  }
+
+  get translates() {
+    return this.run?.views.includes("translate") ?? true;
   }
 
   /** What is known of the sentence in the current run. */
@@ -85,8 +92,11 @@ export class Session extends EventTarget {
   }
 
   refresh() {
-    if (!this.run?.views.includes("translate")) return;
+    if (!this.run) return;
     for (const { slot, run, step } of this.wanted()) {
+      const { views } = this.runs[run];
+      const ofText = views.includes("text") && OF_TEXTS.includes(this.state.view);
+      if (!views.includes("translate") && !ofText) continue;
       const question = this.question(slot, run, step);
       const key = JSON.stringify(question);
       if (this.results[slot]?.key !== key) this.ask(slot, question, key);
@@ -110,6 +120,7 @@ export class Session extends EventTarget {
     };
     return {
       model: { run, step },
+      ofText: !this.runs[run].views.includes("translate"),
       weights,
       changes,
       usual,
@@ -136,7 +147,8 @@ export class Session extends EventTarget {
     this.results[slot] = result;
     this.tell("grow");
     try {
-      if (question.sentence.text.trim()) await this.fill(result, question, stop.signal);
+      const fill = question.ofText ? this.read : this.fill;
+      if (question.sentence.text.trim()) await fill.call(this, result, question, stop.signal);
     } catch (error) {
       if (stop.signal.aborted) return;
       if (!(error instanceof api.Problem)) console.error(error);
@@ -170,11 +182,32 @@ export class Session extends EventTarget {
     }
   }
 
+  /** The same for a run that does not translate: what it says of the text, and its heads. */
+  async read(result, { model, changes: { off, by }, usual: { text, prefix } }, signal) {
+    const changes = off ? { off, by: by === "mean" ? "zero" : by } : {};
+    result.pair = { ...model, ...changes, text, prefix };
+    result.trace = await api.ask("text_trace", result.pair, signal);
+    try {
+      result.answer = await api.ask("text", result.pair, signal);
+      result.said = saidOf(result.answer);
+      result.usual = off ? { answer: await api.ask("text", { ...model, text, prefix }, signal) } : null;
+    } catch (error) {
+      if (!(error instanceof api.Problem)) throw error;
+      result.said = error.message; // its pieces attend to one another all the same
+    }
+  }
+
+  /** Every number behind one weight of a result. */
+  weight(result, place) {
+    return api.ask(result.question.ofText ? "text_weight" : "weight", { ...result.pair, ...place });
+  }
+
   /** The weights of a layer for a result, or what they carry, fetched once. */
   layer(result, kind, layer, measure) {
     const key = `${kind}.${layer}.${measure}`;
     if (!result.layers.has(key)) {
-      const found = api.layer({ ...result.pair, kind, layer, measure }, result.stop.signal);
+      const question = result.question.ofText ? "text_layer" : "layer";
+      const found = api.layer({ ...result.pair, kind, layer, measure }, result.stop.signal, question);
       found.catch(() => result.layers.delete(key));
       result.layers.set(key, found);
     }

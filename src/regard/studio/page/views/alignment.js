@@ -15,22 +15,23 @@ import {
   shownHead,
   sides,
   spec,
+  suited,
   verb,
 } from "../labelled.js";
 import { Matrix } from "../matrix.js";
 import { summary } from "../weights.js";
 
 const REASONS = {
-  encoder: "Each row is a token of the source; its weights say which tokens its new vector is a mean of.",
+  encoder: "Each row is a token of the text; its weights say which tokens its new vector is a mean of.",
   decoder:
-    "Each row is a position of the output; hatched cells are masked, since nothing may look ahead.",
+    "Each row is a position; hatched cells are masked, since nothing may look ahead.",
   cross:
     "Each row is a token of the output; its weights say which tokens of the source the model looked at to predict it.",
 };
 const EXPLAINED = {
   encoder: "The stronger the colour, the more the token of this row looks at the token of that column.",
   decoder:
-    "The stronger the colour, the more a position of the output looks at that earlier token. Hatched cells lie ahead, where it may not look.",
+    "The stronger the colour, the more a position looks at that earlier token. Hatched cells lie ahead, where it may not look.",
   cross:
     "The stronger the colour, the more the model looked at that source token while it predicted this output token.",
 };
@@ -58,6 +59,9 @@ export function alignment(session) {
     open: (row, col) => openNumbers(row, col),
   });
   const forced = forcing(session, matrix);
+  const titled = h("span", {}, "Alignment");
+  /** The state, with a kind of attention that the model has. */
+  const suitedState = () => suited(store.state, session.result.trace);
   const tableBox = h("div", {
     class: "table-box",
     tabindex: 0,
@@ -80,7 +84,7 @@ export function alignment(session) {
   };
   replace(
     view.root,
-    heading(view, "Alignment", explained),
+    heading(view, titled, explained),
     controls,
     h(
       "div",
@@ -91,8 +95,8 @@ export function alignment(session) {
   );
 
   function caption() {
-    const { state } = store;
     const { trace } = session.result;
+    const state = suitedState();
     const norm = state.measure === "norm" ? ", contributions" : "";
     const held = state.look.length ? ", one row forced" : "";
     return `${state.kind} attention, ${choice(state, trace).title}${norm}${held}: ${trace.source.text}`;
@@ -100,7 +104,7 @@ export function alignment(session) {
 
   async function update() {
     const { result } = session;
-    const { state } = store;
+    replace(titled, session.translates ? "Alignment" : "Attention");
     if (!result.trace) {
       if (result.busy) return;
       [shown, drawn] = [null, ""];
@@ -111,6 +115,7 @@ export function alignment(session) {
       replace(readout, h("p", { class: "muted" }, "Type a sentence to see its matrix."));
       return;
     }
+    const state = suitedState();
     const relevant = ["kind", "layer", "head", "words", "label", "scale", "specials", "mass", "measure"];
     const key = [result.key, ...relevant.map((name) => state[name])].join("|");
     if (key === drawn) return;
@@ -135,7 +140,7 @@ export function alignment(session) {
   }
 
   function drawControls(trace) {
-    const { state } = store;
+    const state = suitedState();
     const kinds = KINDS.filter(([kind]) => trace.heads[kind]?.length);
     redraw(
       controls,
@@ -206,7 +211,7 @@ export function alignment(session) {
   }
 
   function drawSide(trace, chosen) {
-    const { state } = store;
+    const state = suitedState();
     const special = new Set(shown.faintCols);
     shown.colLabels.forEach((label, at) => /^·?\p{P}+$/u.test(label) && special.add(at));
     const { entropy, sunk } = summary(shown, special);
@@ -330,7 +335,7 @@ export function alignment(session) {
   function openNumbers(row, col) {
     if (row < 0) return;
     const place = { row: shown.rowPiece[row], col: shown.colPiece[col] };
-    store.set({ view: "numbers", ...place, ...shownHead(store.state, session.result.trace) });
+    store.set({ view: "numbers", ...place, ...shownHead(suitedState(), session.result.trace) });
   }
 
   function drawTable() {

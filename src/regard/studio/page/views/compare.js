@@ -2,7 +2,7 @@
 
 import { h, redraw, replace, segmented } from "../dom.js";
 import { heading, inks, legend, stacked } from "../frame.js";
-import { choice, chosenWeights, spec } from "../labelled.js";
+import { choice, chosenWeights, spec, suited } from "../labelled.js";
 import { Matrix } from "../matrix.js";
 import { fixed } from "../pieces.js";
 import { total } from "../session.js";
@@ -126,29 +126,21 @@ export function compare(session) {
       );
       return;
     }
-    const state = {
-      ...store.state,
-      kind: "cross",
-      layer: -1,
-      head: -1,
-      label: "auto",
-      mass: 100,
-      measure: "weights",
-      specials: true,
-    };
+    const { trace } = result;
+    const usual = { layer: -1, head: -1, label: "auto", mass: 100, measure: "weights", specials: true };
+    const state = suited({ ...store.state, ...usual, kind: "cross" }, trace);
     const key = [result.key, state.words, state.scale].join("|");
     if (each.drawn === key) return;
     each.drawn = key;
-    const { trace } = result;
-    replace(each.output, trace.output.text || "(nothing)");
+    replace(each.output, (result.said ?? trace.output.text) || "(nothing)");
     const chosen = choice(state, trace);
-    const sure = fixed(total(trace) / trace.steps.length);
+    const sure = trace.steps && `Log-probability per token: ${fixed(total(trace) / trace.steps.length)}. `;
     replace(
       each.note,
-      `Log-probability per token: ${sure}. `,
+      sure,
       chosen.layers.length
         ? `Shown: ${chosen.title}.`
-        : "This model has no attention: one vector is all it knows of the source.",
+        : "This model has no attention to show.",
     );
     each.matrix.element.hidden = !chosen.layers.length;
     if (!chosen.layers.length) return;

@@ -1,12 +1,13 @@
 // Heads: all of them as small maps; switch some off and see how the translation changes.
 
+import { answerChanged } from "../answers.js";
 import { ask } from "../api.js";
 import { Chart } from "../chart.js";
 import { RUN_COLOURS, css, ink, isDark, shade, table as colours } from "../colour.js";
 import { button, h, more, redraw, replace, segmented } from "../dom.js";
 import { whatChanged } from "../effect.js";
 import { heading, legend, moved, stacked } from "../frame.js";
-import { KINDS, MEASURES, shownHead, spec } from "../labelled.js";
+import { KINDS, MEASURES, shownHead, spec, suited } from "../labelled.js";
 import { Matrix } from "../matrix.js";
 import { smallScene, thumbnail } from "../thumbnail.js";
 import { headOf, summary } from "../weights.js";
@@ -37,7 +38,7 @@ export function heads(session) {
     name: "heads",
     root: h("div", {}),
     caption: () =>
-      `${store.state.kind} attention, all heads${store.state.measure === "norm" ? ", contributions" : ""}`,
+      `${suitedState().kind} attention, all heads${store.state.measure === "norm" ? ", contributions" : ""}`,
     update,
     scene,
     table,
@@ -59,9 +60,11 @@ export function heads(session) {
     ),
   );
 
+  /** The state, with a kind of attention that the model has. */
+  const suitedState = () => suited(store.state, session.result.trace);
+
   async function update() {
     const { result } = session;
-    const { state } = store;
     if (!result.trace) {
       if (result.busy) return;
       [drawn, layers] = ["", []];
@@ -70,6 +73,7 @@ export function heads(session) {
       replace(grid, h("p", { class: "muted" }, "Type a sentence to see its heads."));
       return;
     }
+    const state = suitedState();
     const counts = result.trace.heads[state.kind];
     if (!counts?.length) {
       drawControls(result.trace);
@@ -102,7 +106,7 @@ export function heads(session) {
   }
 
   function chosen() {
-    const { layer, head } = shownHead(store.state, session.result.trace);
+    const { layer, head } = shownHead(suitedState(), session.result.trace);
     return [layer, head];
   }
 
@@ -118,14 +122,16 @@ export function heads(session) {
   }
 
   function drawControls(trace) {
-    const { state } = store;
+    const state = suitedState();
+    const ways = session.translates ? WAYS : WAYS.filter(([way]) => way !== "mean");
     const kinds = KINDS.filter(([kind]) => trace.heads[kind]?.length);
     redraw(
       controls,
       null,
-      segmented("Attention", kinds, state.kind, (kind) =>
-        store.set({ kind, layer: 0, head: 0, row: -1, col: -1 }),
-      ),
+      kinds.length > 1 &&
+        segmented("Attention", kinds, state.kind, (kind) =>
+          store.set({ kind, layer: 0, head: 0, row: -1, col: -1 }),
+        ),
       segmented(
         "Tokens",
         [
@@ -138,14 +144,14 @@ export function heads(session) {
       button("All on", () => store.set({ off: [] }), { disabled: !state.off.length }),
       more(
         segmented("Show", MEASURES, state.measure, (measure) => store.set({ measure })),
-        segmented("A head that is off", WAYS, state.by, (by) => store.set({ by })),
+        segmented("A head that is off", ways, state.by, (by) => store.set({ by })),
       ),
     );
   }
 
   function drawGrid({ trace }) {
     if (!layers.length || !trace) return;
-    const { state } = store;
+    const state = suitedState();
     const most = Math.max(...layers.map((layer) => layer.heads));
     grid.style.setProperty("--columns", most);
     const [at, head] = chosen();
@@ -153,7 +159,7 @@ export function heads(session) {
       grid,
       null,
       layers.map((layer, number) => [
-        h("div", { class: "layer-name muted" }, `Layer ${number + 1}`),
+        h("div", { class: "head-layer muted" }, `Layer ${number + 1}`),
         Array.from({ length: most }, (_, each) =>
           each < layer.heads
             ? cell(layer, number, each, number === at && each === head, state, trace)
@@ -230,7 +236,8 @@ export function heads(session) {
 
   /** Switch off the other heads of its layer; if they are off already, switch all on. */
   function keepOnly(layer, head) {
-    const { kind, off } = store.state;
+    const { off } = store.state;
+    const { kind } = suitedState();
     const others = Array.from(
       { length: layers[layer].heads },
       (_, each) => `${kind}.${layer}.${each}`,
@@ -246,7 +253,7 @@ export function heads(session) {
     if (previewed === `${drawn}|${layer}.${head}`) return;
     previewed = `${drawn}|${layer}.${head}`;
     const weights = headOf(layers[layer], head);
-    const { state } = store;
+    const state = suitedState();
     const shown = spec(weights, { ...state, mass: 100, specials: true, scale: "fixed" }, result.trace);
     matrix.show({ ...shown, most: 34 });
     const { entropy, sunk } = summary(shown, shown.faintCols);
@@ -268,8 +275,10 @@ export function heads(session) {
   }
 
   function drawEffect(result) {
-    const on = "All heads are on. Untick one: the model translates again without it.";
-    replace(effect, result.usual ? whatChanged(result) : h("p", { class: "muted" }, on));
+    const again = session.translates ? "translates" : "answers";
+    const on = `All heads are on. Untick one: the model ${again} again without it.`;
+    const changed = result.answer ? answerChanged : whatChanged;
+    replace(effect, result.usual ? changed(result) : h("p", { class: "muted" }, on));
   }
 
   function drawCurve() {
@@ -313,7 +322,7 @@ export function heads(session) {
       for (let head = 0; head < layer.heads; head += 1) {
         const shown = spec(
           headOf(layer, head),
-          { ...store.state, mass: 100, specials: true, scale: "fixed" },
+          { ...suitedState(), mass: 100, specials: true, scale: "fixed" },
           trace,
         );
         items.push(...smallScene(shown, size).map((item) => moved(item, 8 + head * (size + 12), 0)));
@@ -333,10 +342,10 @@ export function heads(session) {
     const rows = [["kind", "layer", "head", "row", "column", value]];
     layers.forEach((layer, number) => {
       for (let head = 0; head < layer.heads; head += 1) {
-        const shown = spec(headOf(layer, head), { ...store.state, mass: 100, specials: true }, trace);
+        const shown = spec(headOf(layer, head), { ...suitedState(), mass: 100, specials: true }, trace);
         shown.rowLabels.forEach((row, at) =>
           shown.colLabels.forEach((col, to) =>
-            rows.push([store.state.kind, number + 1, head + 1, row, col, shown.data[at * shown.cols + to]]),
+            rows.push([suitedState().kind, number + 1, head + 1, row, col, shown.data[at * shown.cols + to]]),
           ),
         );
       }

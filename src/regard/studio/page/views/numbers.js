@@ -1,11 +1,10 @@
 // Numbers: every product behind one weight of the model, and examples to work by hand.
 
-import { ask } from "../api.js";
 import { h, redraw, replace, segmented, select } from "../dom.js";
 import { EXAMPLES } from "../examples.js";
 import { additive, scaledDotProduct } from "../formula.js";
 import { heading, inks, legend, stacked } from "../frame.js";
-import { KINDS, shownHead, sides } from "../labelled.js";
+import { KINDS, shownHead, sides, suited } from "../labelled.js";
 import { rect, text } from "../scene.js";
 import { digits, number, vectors, vectorsScene } from "../strips.js";
 import { workedExample } from "../worked.js";
@@ -59,11 +58,11 @@ export function numbers(session) {
 
   /** Which head, query and key: those in the state, or at first the place of the largest weight. */
   function asked({ trace }) {
-    const { state } = store;
-    const counts = trace.heads[state.kind]?.length ? trace.heads[state.kind] : trace.heads.cross;
-    const kind = counts === trace.heads[state.kind] ? state.kind : "cross";
+    const state = suited(store.state, trace);
+    const { kind } = state;
+    const counts = trace.heads[kind];
     if (!counts?.length) return null;
-    const { layer, head } = shownHead({ ...state, kind }, trace);
+    const { layer, head } = shownHead(state, trace);
     const [rows, cols] = sides(kind, trace, "predicts");
     const clamp = (value, most) => Math.min(Math.max(0, value), most - 1);
     return {
@@ -107,11 +106,11 @@ export function numbers(session) {
     drawn = key;
     drawControls(result.trace, want);
     try {
-      let answer = await ask("weight", body);
+      let answer = await session.weight(result, want);
       if (store.state.col < 0) {
         // Nothing was chosen: start with the key that gets the largest weight.
         want.key = answer.weights.indexOf(Math.max(...answer.weights));
-        answer = await ask("weight", { ...body, key: want.key });
+        answer = await session.weight(result, want);
         drawControls(result.trace, want);
       }
       if (key !== drawn) return;

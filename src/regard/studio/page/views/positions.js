@@ -1,5 +1,6 @@
 // Positions: how a Transformer knows the order of words, and what it writes without it.
 
+import { saidOf } from "../answers.js";
 import { ask, translate } from "../api.js";
 import { RUN_COLOURS, isDark } from "../colour.js";
 import { button, h, replace, slider, svg } from "../dom.js";
@@ -198,6 +199,10 @@ export function positions(session) {
       replace(trial);
       return;
     }
+    if (!session.translates) {
+      answersInOrder(key, text.trim(), shuffle);
+      return;
+    }
     if (!session.run.model.positions) {
       replace(
         trial,
@@ -254,6 +259,26 @@ export function positions(session) {
         replace(cells[at][place], answer.problem ?? (answer.outputs[0]?.text || "(nothing)"));
         cells[at][place].classList.remove("muted");
       }
+    }
+  }
+
+  /** What a model that does not translate says of a text in order, and shuffled. */
+  async function answersInOrder(key, text, shuffle) {
+    const { run, step } = store.state;
+    const texts = [text, shuffled(text.split(/\s+/), shuffle).join(" ")];
+    const cells = texts.map(() => h("td", { class: "muted", dir: "auto", "data-name": "answer" }, "…"));
+    const titles = ["text", "answer"].map((title) => h("th", { scope: "col" }, title));
+    const lines = texts.map((each, at) => h("tr", {}, h("th", { scope: "row", dir: "auto" }, each), cells[at]));
+    replace(
+      trial,
+      h("table", { class: "said" }, h("thead", {}, h("tr", {}, titles)), h("tbody", {}, lines)),
+      button("Shuffle the words again", () => store.set({ shuffle: shuffle + 1 })),
+    );
+    for (const [at, each] of texts.entries()) {
+      const said = await ask("text", { run, step, text: each }).then(saidOf, (error) => error.message);
+      if (key !== tried) return;
+      replace(cells[at], said);
+      cells[at].classList.remove("muted");
     }
   }
 

@@ -32,6 +32,7 @@ export function text(session) {
     },
   });
   const head = h("div", {});
+  const below = h("div", { class: "below" });
   const said = h("div", { class: "said-of-text", "aria-live": "polite" });
   const details = h("div", { class: "alternatives" });
   const controls = h("div", { class: "controls" });
@@ -48,7 +49,32 @@ export function text(session) {
     table: () => (found ? rows(found) : null),
   };
   replace(attended, h("h3", {}, "Self-attention"), controls, note, matrix.element, legend("0", "1"));
-  replace(view.root, head, box, said, details, attended);
+  replace(view.root, head, box, below, said, details, attended);
+
+  /** Held-out texts, and what is switched off. */
+  function drawExamples() {
+    const { off } = store.state;
+    const found = session.run.examples.slice(0, 3);
+    const shown = JSON.stringify([found, off]);
+    if (below.dataset.shown === shown) return;
+    below.dataset.shown = shown;
+    replace(
+      below,
+      h(
+        "div",
+        { class: "examples" },
+        found.length > 0 && h("span", { class: "muted" }, "Held-out texts:"),
+        found.map(({ source, reference }) =>
+          button(source, () => store.set({ text: source, prefix: [] }), {
+            class: "example",
+            title: reference && `Expected: ${reference}`,
+          }),
+        ),
+      ),
+      off.length > 0 &&
+        button(`${off.length} ${off.length === 1 ? "head" : "heads"} off: switch all on`, () => store.set({ off: [] })),
+    );
+  }
 
   async function update() {
     const { state } = store;
@@ -62,8 +88,10 @@ export function text(session) {
       replace(said, h("p", { class: "muted" }, "Loading the model …"));
       return;
     }
-    const body = { run: state.run, step: state.step, text: state.text, prefix: state.prefix };
-    const key = JSON.stringify(body);
+    const off = state.off.length ? { off: state.off, by: state.by === "mean" ? "zero" : state.by } : {};
+    const body = { run: state.run, step: state.step, text: state.text, prefix: state.prefix, ...off };
+    const key = JSON.stringify([body, session.run.weights.written]);
+    drawExamples();
     if (key !== drawn) {
       drawn = key;
       try {
@@ -220,6 +248,7 @@ export function text(session) {
       rowLabels: labels,
       colLabels: labels,
       scales: new Float32Array(weights.rows).fill(1),
+      masked: found.steps ? (row, col) => col > row : null, // what is written looks back only
       most: 34,
     });
     explain(-1, -1);
@@ -229,6 +258,7 @@ export function text(session) {
     const { spec } = matrix;
     if (row < 0 || !spec || row >= spec.rows)
       replace(note, "Each row is a token; its weights say which tokens its new vector is a mean of.");
+    else if (matrix.isMasked(row, col)) replace(note, "masked: it lies ahead");
     else
       replace(
         note,
