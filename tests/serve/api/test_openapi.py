@@ -54,7 +54,9 @@ def test_every_path_is_described(described: Live) -> None:
     access = Access(Limits(), Keys(), RateLimiter(10), Metrics())
     endpoints = Endpoints(Answers(described.service), access, Downloads(1)).table()
     paths = {each.path for each in endpoints if not each.path.startswith("/page/")}
-    assert paths - UNDESCRIBED == set(described.client.get("/spec").json()["paths"])
+    # No language model is loaded, so that nothing continues a text.
+    answered = paths - UNDESCRIBED - {"/v1/completions"}
+    assert answered == set(described.client.get("/spec").json()["paths"])
 
 
 def fields_of(schema: Any) -> Iterator[tuple[str, Any]]:
