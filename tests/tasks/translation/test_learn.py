@@ -1,5 +1,6 @@
 """Teaching a translator corrections: remembered at once, learned from, judged, and taken back."""
 
+import errno
 import json
 import shutil
 import signal
@@ -132,6 +133,19 @@ def test_the_model_learns_from_texts_without_their_tags(run: Run) -> None:
     learned = b"".join(each.read_bytes() for each in (run.folder / "learning").glob("*new.jsonl"))
     assert b"<b>" not in learned
     assert b'"2 4 %s"' in learned
+
+
+def test_a_full_disk_leaves_the_run_as_it_was(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = contents(run.folder)
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(teaching.shutil, "copyfile", full)
+    with pytest.raises(RunError, match=r"cannot be written \(No space left on device\), so that"):
+        list(teach(run, corrections(3)))
+    assert contents(run.folder) == before
+    assert not (run.folder / "learning").exists()
 
 
 def test_better_weights_are_kept_and_can_be_taken_back(

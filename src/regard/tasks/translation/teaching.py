@@ -101,11 +101,18 @@ class Teaching:
             return
         shutil.rmtree(self.folder, ignore_errors=True)
         part = self.folder / "before.part"
-        part.mkdir(parents=True)
-        for name in FILES:
-            if (self.run.folder / name).exists():
-                shutil.copyfile(self.run.folder / name, part / name)
-        part.rename(self.before)
+        try:
+            part.mkdir(parents=True)
+            for name in FILES:
+                if (self.run.folder / name).exists():
+                    shutil.copyfile(self.run.folder / name, part / name)
+            part.rename(self.before)
+        except OSError as error:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            raise RunError(
+                f"{self.before}: cannot be written ({error.strerror}), so that nothing could be "
+                "taken back; the run is as it was, put that right and run the same command"
+            ) from None
 
     def undo(self) -> None:
         if not self.before.exists():
