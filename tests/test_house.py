@@ -178,6 +178,7 @@ OTHER_MEANINGS = {
     ("checks/characters.py", "translation"): "the name of a column",
     ("text/documents/columns.py", "translation"): "the name of a column",
     ("serve/page/try.js", "translation"): "an element of the page",
+    ("serve/api/openapi_meanings.py", "translation"): "a field of an answer",
     ("engines/web/page/page.js", "translation"): "the same",
     ("serve/api/opuscat.py", "translation"): "a key of OPUS-CAT's answers",
     ("serve/api/openapi_desks.py", "translation"): "a key of OPUS-CAT's answers",

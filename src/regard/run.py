@@ -43,9 +43,6 @@ from regard.text.tokenizer import Tokenizers
 if TYPE_CHECKING:
     from regard.recipe import Recipe
 
-# What `Run.unfinished` says of a training that runs now.
-IN_TRAINING = "in training now"
-
 
 def commands_for(recipe: "Recipe", folder: Path | str) -> list[str]:
     """The commands that use a run of a recipe, as a shell takes them."""
@@ -323,7 +320,7 @@ class Run:
             return ""
         reached = max((int(path.stem.partition("-")[2]) for path in self.checkpoints()), default=0)
         if is_locked(self.lock_path):
-            return IN_TRAINING
+            return "in training now"
         if reached <= self.info().get("step", -1):
             return ""
         match self.values():

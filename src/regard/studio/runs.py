@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from regard import tasks
 from regard.errors import RegardError, RequestError
-from regard.files import read_metadata
-from regard.run import IN_TRAINING, Run
+from regard.files import is_locked, read_metadata
+from regard.run import Run
 from regard.small_files import UNEXPECTED, open_regular, read_json
 from regard.tasks.neighbours import has_words
 from regard.training.log import entry_of
@@ -102,7 +102,7 @@ class OpenRun:
 
     def training(self, train: dict[str, Any]) -> dict[str, Any] | None:
         """How far a training has come that runs now; None if there is none."""
-        if Run(self.folder).unfinished() != IN_TRAINING:
+        if not is_locked(Run(self.folder).lock_path):
             return None
         events = last_steps(self.folder / "log.jsonl")
         step, steps = events[-1]["step"] if events else 0, train.get("steps")

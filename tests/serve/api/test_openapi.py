@@ -54,8 +54,9 @@ def test_every_path_is_described(described: Live) -> None:
     access = Access(Limits(), Keys(), RateLimiter(10), Metrics())
     endpoints = Endpoints(Answers(described.service), access, Downloads(1)).table()
     paths = {each.path for each in endpoints if not each.path.startswith("/page/")}
-    # No language model is loaded, so that nothing continues a text.
-    answered = paths - UNDESCRIBED - {"/v1/completions"}
+    # No language model is loaded, so that nothing continues a text; glossaries are off.
+    off = {path for path in paths if path.startswith("/v2/glossar")}
+    answered = paths - UNDESCRIBED - {"/v1/completions"} - off
     assert answered == set(described.client.get("/spec").json()["paths"])
 
 
@@ -83,7 +84,9 @@ def test_every_request_has_an_example_that_is_answered(described: Live) -> None:
     tried = 0
     for path, operations in described.client.get("/spec").json()["paths"].items():
         body = operations.get("post", {}).get("requestBody", {}).get("content", {})
-        if "application/json" not in body:
+        if "example" not in body.get("application/json", {}):
+            # A form with a file, or a request whose languages are in its address.
+            assert "application/json" not in body or "PreOrderBatch" in path
             continue
         response = described.client.post(path, json=body["application/json"]["example"])
         assert (path, response.status_code // 100) == (path, 2), response.text

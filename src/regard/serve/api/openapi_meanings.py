@@ -3,7 +3,6 @@
 from typing import Any
 
 from regard.serve.api.openapi_parts import Schema
-from regard.serve.api.paths import OPUSCAT, OPUSCAT_TOO
 from regard.serve.translation.service import Service
 
 MEANINGS = {
@@ -15,6 +14,7 @@ MEANINGS = {
     "caption": "A sentence about the image",
     "character_count": "Characters so far",
     "character_limit": "Characters that are allowed",
+    "check": "How many translations a person should check",
     "choices": "The answers",
     "code": "The language's code",
     "column": "Of a table: the column to translate; found by its name if it is left out",
@@ -50,6 +50,7 @@ MEANINGS = {
     "langpair": "Source and target with a bar between them",
     "language": "The language's code",
     "levels": "Intervals to give, in percent",
+    "likely fine": "How many translations are likely fine",
     "line": "The line of the file",
     "logprobs": "How many alternatives to give at each token with their log-probabilities",
     "low": "The lower ends of the interval",
@@ -137,6 +138,7 @@ ANSWER_OF = {
     "/match": "matches",
     "/forecast": "forecasts",
 }
+GLOSSARIES = "/v2/glossar"  # where they are switched on
 ALWAYS = frozenset(
     {"/v1/models", "/v1/models/{name}", "/health", "/ready", "/metrics", "/spec"}
     | {"/languages", "/frontend/settings"}
@@ -152,6 +154,8 @@ def answered(path: str, service: Service) -> bool:
     """Whether the runs that are loaded answer at a path."""
     if (answer := ANSWER_OF.get(path)) is not None:
         return any(each == answer for each, _, _ in service.models.loaded())
+    if path.startswith(GLOSSARIES) and service.glossaries is None:
+        return False
     return path in ALWAYS or bool(service.pairs.pairs)
 
 
@@ -194,10 +198,8 @@ def examples(service: Service) -> dict[str, Any]:
     upper = {"source_lang": pair.source.upper(), "target_lang": pair.target.upper()}
     entries = {"entries": "hello\tgood day", "entries_format": "tsv"}
     said = {"role": "user", "content": "Hello!"}
-    announced = {f"{root}/PreOrderBatch": ["Hello!"] for root in (OPUSCAT, OPUSCAT_TOO)}
     return {
         **found,
-        **announced,
         "/translate": {"q": "Hello!", **texts},
         "/detect": {"q": "Hello, how are you today?"},
         "/suggest": {"q": "Hello!", "s": "Good day!", **texts},

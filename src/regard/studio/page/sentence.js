@@ -92,9 +92,9 @@ function showOutput(session, output) {
     replace(output, (result.said ?? result.trace.output.text) || h("span", { class: "muted" }, "(nothing)"));
   } else {
     const empty = state.text.trim() === "";
-    const what = session.translates ? "translation" : "answer";
+    const waiting = session.translates ? "The translation appears here." : "The answer appears here.";
     const hint = session.translates || result.question ? "…" : "";
-    replace(output, h("span", { class: "muted" }, empty ? `The ${what} appears here.` : hint));
+    replace(output, h("span", { class: "muted" }, empty ? waiting : hint));
   }
 }
 
