@@ -224,8 +224,8 @@ def test_a_page_follows_a_run_in_training(
         visitor.driver.get("about:blank")
         visitor.driver.get(f"{served.address}#view=alignment&words=0&text={TEXT}&layer=1&head=0")
         visitor.wait(lambda: visitor.all(".row-label"))
+        visitor.wait(lambda: "Weights of step 120" in visitor.text("#status"))
         status = visitor.text("#status")
-        assert "Weights of step 120" in status
         assert "step 120 of" in status
         assert "left" in status
 
