@@ -31,7 +31,9 @@ def expected(name: str) -> dict[str, Any]:
 def without(value: Any) -> Any:
     """The value without what another CPU may change."""
     if isinstance(value, dict):
-        return {key: without(each) for key, each in value.items() if key not in (*TOO_CLOSE, *NEWER)}
+        return {
+            key: without(each) for key, each in value.items() if key not in (*TOO_CLOSE, *NEWER)
+        }
     return value
 
 

@@ -181,7 +181,7 @@ class Recipe(Section):
     # from it.
     shape: ClassVar[tuple[str, ...]] = ("model",)
     # Here whole sections: but for dropout, which only training knows, all that a model is.
-    deciding = frozenset({"task", "model", "linear", "head", "encoder", "space"})
+    deciding = frozenset({"task", "model", "linear", "letters", "head", "encoder", "space"})
     # The scores that `train.metric` may name.
     metrics: ClassVar[tuple[str, ...]] = ("loss",)
 

@@ -12,8 +12,8 @@ from pydantic_core import PydanticUndefined
 from regard.recipe import Recipe
 
 ORDER = (
-    *("data", "augmentation", "tokenizer", "encoder", "model", "linear", "head", "space", "train"),
-    "decode",
+    *("data", "augmentation", "tokenizer", "encoder", "model", "linear", "letters", "head"),
+    *("space", "train", "decode"),
 )
 
 

@@ -4,6 +4,7 @@
     tokenizer.json         or source.tokenizer.json and target.tokenizer.json
     labels.json            the labels of a classifier or tagger
     words.json             how the data of a tagger cuts sentences into words
+    frequent_labels.json   the most frequent label of each word, which a tagger is compared with
     linear.safetensors     the linear model that a classifier combines with its network
     source_words.bin       which words a translator has met, as hashes of 32 bits
     model.safetensors      the best weights so far
@@ -380,7 +381,8 @@ class Run:
         somebody's own. The caller holds the lock.
         """
         names = ("recipe.toml", "labels.json", "words.json", "source_words.bin", "vocabulary.tsv")
-        own = {self.folder / n for n in (*names, "series.safetensors", "linear.safetensors")}
+        others = ("series.safetensors", "linear.safetensors", "frequent_labels.json")
+        own = {self.folder / name for name in (*names, *others)}
         for path in {*own, *self.folder.glob("*tokenizer.json")} - before:
             path.unlink(missing_ok=True)
         shutil.rmtree(self.training / "data", ignore_errors=True)

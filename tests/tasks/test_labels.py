@@ -473,3 +473,27 @@ def test_a_task_that_does_not_fit_the_data(
     with pytest.raises(SystemExit):
         main(["train", "--labelled", str(folder / "a.tsv"), "--task", "tagging"])
     assert "does not fit the data, which is for classification" in capsys.readouterr().err
+
+
+def test_a_tagger_reads_letters_and_stands_beside_the_most_frequent_labels(
+    folder: Path, tmp_path: Path, outcome: Outcome
+) -> None:
+    settings = ("letters.filters=8", 'model={kind="recurrent",d_model=16}')
+    recipe = recipe_of(folder, "tagging", *settings, model=False)
+    whole = train(recipe, tmp_path / "whole").folder
+    with closing(training_run(recipe, tmp_path / "stopped")) as events:
+        for event in events:
+            if isinstance(event, StepReport) and event.step == 19:
+                break
+    train(recipe, tmp_path / "stopped")
+    assert outcome(tmp_path / "stopped") == outcome(whole)
+    tagger = Tagger.load(whole)
+    assert tagger.model.letters is not None
+    assert tagger.model.letters.spelling.any()
+    found = tagger.evaluate([["a", "fine", "film"]], [["B-NP", "I-NP", "I-NP"]])
+    assert found.score("the most frequent label of each word") == 100
+    assert found.score("their span F1") == 100
+    assert "the most frequent label of each word" in (whole / "README.md").read_text()
+    assert Embedder.load(whole).embed("a fine film").shape == (16,)
+    with pytest.raises(RecipeError, match="recurrent"):
+        recipe_of(folder, "tagging", "letters.filters=8")

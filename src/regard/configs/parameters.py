@@ -73,7 +73,9 @@ def num_parameters(recipe: Any, sizes: Mapping[str, int]) -> int:
         found = SeriesSizes(data.context, data.horizon, sizes.get("known", 0), data.season)
         return forecaster(model, found)
     if encoder is None and not isinstance(model, EncoderConfig):
-        return count_parameters(model, inputs, outputs, hasattr(recipe, "head"))
+        count = count_parameters(model, inputs, outputs, hasattr(recipe, "head"))
+        letters = getattr(recipe, "letters", None)
+        return count + (letters.parameters(model.d_model) if letters else 0)
     data = recipe.data
     shape = ImageShape(data.image_size, data.image_size, data.channels)
     if encoder is None:

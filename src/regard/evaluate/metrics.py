@@ -34,6 +34,8 @@ SPAN_F1 = Metric("span_f1", "span F1")
 NEXT_SENTENCE_ACCURACY = Metric("next_sentence_accuracy", "next-sentence accuracy")
 TEMPERATURE = Metric("temperature", "temperature")
 CALIBRATION_ERROR = Metric("calibration_error", "calibration error", higher_is_better=False)
+FREQUENT_LABELS = Metric("frequent_labels", "the most frequent label of each word")
+FREQUENT_LABELS_F1 = Metric("frequent_labels_f1", "their span F1")
 # What a result stands beside: simpler ways to the same answers, and the parts of a combination.
 MOST_FREQUENT = Metric("most_frequent", "always the most frequent label")
 LINEAR_ACCURACY = Metric("linear_accuracy", "linear model alone")

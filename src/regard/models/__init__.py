@@ -5,6 +5,7 @@ from torch import nn
 from regard.configs.bert import BertConfig
 from regard.configs.gpt import GPTConfig
 from regard.configs.head import HeadConfig
+from regard.configs.letters import LettersConfig
 from regard.configs.linear import LinearConfig
 from regard.configs.recurrent import ReaderConfig, RecurrentConfig, RecurrentLanguageModelConfig
 from regard.configs.transformer import TransformerConfig
@@ -55,10 +56,15 @@ LanguageModel = GPT | RecurrentLanguageModel
 
 
 def build(
-    config: ModelConfig, inputs: int, outputs: int, head: HeadConfig | None = None
+    config: ModelConfig,
+    inputs: int,
+    outputs: int,
+    head: HeadConfig | None = None,
+    letters: LettersConfig | None = None,
 ) -> nn.Module:
     """A new model for a recipe's [model] section. It reads a vocabulary of `inputs` tokens and
     predicts one of `outputs` tokens or labels; labels if the recipe has a [head].
+    A labeller may read the letters of words, too.
     """
     match config:
         case TransformerConfig():
@@ -72,7 +78,7 @@ def build(
         case LinearConfig():
             return Linear(config, inputs, outputs)
         case BertConfig() | ReaderConfig() if head is not None:
-            return Labeller(config, head, inputs, outputs)
+            return Labeller(config, head, inputs, outputs, letters)
         case BertConfig():
             return Bert(config, outputs)
         case ReaderConfig():

@@ -13,15 +13,22 @@ from torch import Tensor, nn
 
 from regard.configs.bert import BertConfig
 from regard.configs.head import HeadConfig
+from regard.configs.letters import LettersConfig
 from regard.configs.recurrent import ReaderConfig
 from regard.layers.dropout import Dropout
 from regard.models.bert import Bert
+from regard.models.letters import Letters
 from regard.models.reader import Reader
 
 
 class Labeller(nn.Module):
     def __init__(
-        self, config: BertConfig | ReaderConfig, head: HeadConfig, vocabulary: int, labels: int
+        self,
+        config: BertConfig | ReaderConfig,
+        head: HeadConfig,
+        vocabulary: int,
+        labels: int,
+        letters: LettersConfig | None = None,
     ) -> None:
         super().__init__()
         self.config = config
@@ -34,6 +41,9 @@ class Labeller(nn.Module):
             self.reader: Bert | Reader = Bert(config, vocabulary)
         else:
             self.reader = Reader(config, vocabulary)
+        self.letters: Letters | None = None
+        if letters is not None and letters.filters:
+            self.letters = Letters(letters, vocabulary, config.d_model)
         self.dropout = Dropout(head.dropout)
         self.output = nn.Linear(config.d_model, labels)
         nn.init.normal_(self.output.weight, std=0.02)
@@ -48,8 +58,14 @@ class Labeller(nn.Module):
         """[B, T] → [B, U, d], which `output` turns into logits. `units` [B, T] says which unit of
         its text a token belongs to, -1 for none. A unit without tokens gets zeros.
         """
-        states = self.reader.features(tokens, mask)
+        states = self.states(tokens, mask, units)
         return self.dropout(pooled(states, units, self.pooling))  # type: ignore[no-any-return]
+
+    def states(self, tokens: Tensor, mask: Tensor, units: Tensor) -> Tensor:
+        """A vector for each token, [B, T] → [B, T, d]."""
+        if self.letters is None or not isinstance(self.reader, Reader):
+            return self.reader.features(tokens, mask)
+        return self.reader.features(tokens, mask, self.letters(tokens, units))
 
     def forward(self, tokens: Tensor, mask: Tensor, units: Tensor) -> Tensor:
         """Logits [B, U, L]"""

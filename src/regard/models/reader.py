@@ -36,9 +36,10 @@ class Reader(nn.Module):
         """The most positions a sequence may have; here there is no limit."""
         return sys.maxsize
 
-    def features(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """[B, T] → [B, T, d]"""
+    def features(self, tokens: Tensor, mask: Tensor, added: Tensor | None = None) -> Tensor:
+        """[B, T] → [B, T, d]. What is `added` to the embeddings is [B, T, d], too."""
         with full_precision(tokens.device):
-            x = self.dropout(self.embedding(tokens) * math.sqrt(self.config.d_model))
+            x = self.embedding(tokens) * math.sqrt(self.config.d_model)
+            x = self.dropout(x if added is None else x + added)
             states: Tensor = self.encoder(x, mask)[0]
             return states

@@ -239,7 +239,23 @@ def labelling_reader(run: Run, device: str) -> Reader:
     recipe: Any = run.recipe()
     model, tokenizer = loaded(run, device)
     room = min(recipe.data.max_length, model.reader.longest) - 2
-    return Reader(tokenizer, reading(model.reader, tokenizer), room)
+    if model.letters is None:
+        return Reader(tokenizer, reading(model.reader, tokenizer), room)
+    return Reader(tokenizer, reading_words(model, tokenizer), room)
+
+
+def reading_words(model: Any, tokenizer: Tokenizer) -> Features:
+    """The features of a text by a tagger that reads the letters of its words, too."""
+
+    def features(ids: list[int]) -> Tensor:
+        specials = tokenizer.specials
+        tokens = torch.tensor([[specials.start, *ids, specials.end]])
+        units = torch.tensor([[-1, *tokenizer.word_of(ids), -1]])
+        device = next(model.parameters()).device
+        given = (each.to(device) for each in (tokens, torch.ones_like(tokens) > 0, units))
+        return cast("Tensor", model.states(*given)[0].float().cpu())
+
+    return features
 
 
 def word_reader(run: Run, device: str) -> Reader:

@@ -1,8 +1,9 @@
 """Labelled text, as classifiers and taggers learn from it: labels for texts, or for their words."""
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -12,6 +13,7 @@ from regard.configs.bert import BertConfig
 from regard.configs.head import HeadConfig
 from regard.configs.recurrent import ReaderConfig
 from regard.data.corpus import held_out
+from regard.data.frequent_labels import FrequentLabels, LabelCounter
 from regard.data.labelled import Labelled
 from regard.errors import DataError, RequestError
 from regard.files import write_file
@@ -116,7 +118,8 @@ def held_out_share(data: LabelledSection, count: int) -> float:
 def build(recipe: LabellingRecipe, sizes: Sizes) -> "nn.Module":
     from regard import models
 
-    return models.build(recipe.model, sizes["inputs"], sizes["outputs"], recipe.head)
+    letters = getattr(recipe, "letters", None)
+    return models.build(recipe.model, sizes["inputs"], sizes["outputs"], recipe.head, letters)
 
 
 def setup(
@@ -126,7 +129,6 @@ def setup(
     from regard.data.batches import Batches
     from regard.data.label_ids import LabelledIds
     from regard.evaluate.labels import HeldOutLabels
-    from regard.tasks.embeddings import from_vectors
     from regard.training.setup import TrainingSetup
 
     folder = run.training / "data"
@@ -144,16 +146,42 @@ def setup(
     batches = Batches(train.lengths, train.unit_counts, batch_tokens, recipe.seed)
     labels = ", ".join(train.labels[:8]) + (", …" if len(train.labels) > 8 else "")
     remark = f"{len(train.labels)} labels: {labels}"
+    frequent = FrequentLabels.load(frequent_path(run))
+    beside = frequent.scores if frequent else {}
     yield ExamplesReady(len(train), len(valid), units.name, batches.padding(), (remark,))
     return TrainingSetup(
         sizes={"inputs": len(tokenizer), "outputs": len(train.labels)},
         examples=train,
         batches=batches,
         objective=partial(objectives.labelling, label_smoothing=recipe.train.label_smoothing),
-        held_out=HeldOutLabels(valid, tokenizer, batch_tokens),
-        initialise=from_vectors(recipe.data, tokenizer),
+        held_out=HeldOutLabels(valid, tokenizer, batch_tokens, beside=beside),
+        initialise=initialised(recipe, tokenizer),
         remark=f"vocabulary {max(len(tokenizer), len(train.labels)):,}",
     )
+
+
+def initialised(recipe: LabellingRecipe, tokenizer: Tokenizer) -> "Callable[[nn.Module], str]":
+    """What fills a new model with what is known: how tokens are written, and vectors of words."""
+    from regard.tasks.embeddings import from_vectors
+
+    take_vectors = from_vectors(recipe.data, tokenizer)
+
+    def initialise(model: Any) -> str:
+        if model.letters is not None:
+            model.letters.spell(spelled(tokenizer))
+        return take_vectors(model) if take_vectors else ""
+
+    return initialise
+
+
+def spelled(tokenizer: Tokenizer) -> list[str]:
+    """How each token is written; tokens that are no part of a word are empty."""
+    special = {*tokenizer.specials}
+    pieces = tokenizer.pieces(range(len(tokenizer)))
+    return [
+        "" if number in special else piece.removeprefix("▁") if piece != "▁" else ""
+        for number, piece in enumerate(pieces)
+    ]
 
 
 def encode(
@@ -178,9 +206,13 @@ def encode(
     yield Phase("Encoding the text")
     cutting = CutterLearner()
 
+    counter = LabelCounter()
+
     def training_examples() -> Iterator[Labelled]:
         for example in split.train():
             cutting.add(example.units)
+            if not units.whole_text:
+                counter.add(example.units, example.labels)
             yield example
 
     for name, examples in (("valid", split.valid()), ("train", training_examples())):
@@ -195,7 +227,28 @@ def encode(
         )
     if not units.whole_text:
         write_file(run.words_path, cutting.learned().to_json().encode())
+        frequent = counter.frequent()
+        valid = list(split.valid())
+        found = [frequent.labels(each.units) for each in valid]
+        scores = frequent_scores(found, [each.labels for each in valid])
+        replace(frequent, scores=scores).save(frequent_path(run))
     return tokenizer
+
+
+def frequent_path(run: Run) -> Path:
+    return run.folder / "frequent_labels.json"
+
+
+def frequent_scores(
+    found: Sequence[Sequence[str]], true: Sequence[Sequence[str]]
+) -> dict[str, float]:
+    """The scores of the most frequent label of each word."""
+    from regard.evaluate.labels import accuracy, has_spans, span_f1
+
+    scores = {"frequent_labels": accuracy(list(chain(*found)), list(chain(*true)))}
+    if has_spans(chain(*true)):
+        scores["frequent_labels_f1"] = span_f1(found, true)
+    return scores
 
 
 def learned_tokenizer(recipe: LabellingRecipe, split: LabelSplit) -> Tokenizer:

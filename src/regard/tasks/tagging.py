@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from regard.configs.letters import LettersConfig
+from regard.data.frequent_labels import FrequentLabels
 from regard.data.labelled import Labelled, read_tagged
 from regard.errors import RequestError, shown
-from regard.evaluate.metrics import ACCURACY, SPAN_F1
+from regard.evaluate.metrics import ACCURACY, FREQUENT_LABELS, FREQUENT_LABELS_F1, SPAN_F1
 from regard.run import Run
 from regard.tasks import label_sizes, labels
 from regard.tasks.checking import tagged_report
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from regard.models import Labeller
     from regard.tasks.labelling import Labelling
 
+FREQUENT = {metric.name: metric for metric in (FREQUENT_LABELS, FREQUENT_LABELS_F1)}
 UNITS = labels.Units(read_tagged, whole_text=False, name="sentences")
 
 
@@ -36,6 +39,13 @@ class TaggingRecipe(labels.LabellingRecipe):
     metrics = ("loss", "accuracy", "span_f1")
 
     task: Literal["tagging"] = Field(default="tagging", description="What the model is for.")
+    letters: LettersConfig = LettersConfig()
+
+    @model_validator(mode="after")
+    def letters_are_read(self) -> Self:
+        if self.letters.filters and self.model.kind != "recurrent":
+            raise ValueError('letters.filters is for model.kind = "recurrent"; leave it out')
+        return self
 
 
 @dataclass(frozen=True, repr=False)
@@ -90,6 +100,12 @@ class Tagger(FromRun):
         """Cuts a sentence into words as the training data does."""
         folder = self.labelling.folder
         return WordCutter.load(Run(Path(folder)).words_path) if folder else WordCutter()
+
+    @cached_property
+    def frequent(self) -> FrequentLabels | None:
+        """The most frequent label of each word, which results stand beside."""
+        folder = self.labelling.folder
+        return FrequentLabels.load(labels.frequent_path(Run(Path(folder)))) if folder else None
 
     def __repr__(self) -> str:
         count = f"{len(self.labelling.names)} labels"
@@ -252,6 +268,10 @@ def scored(tagger: Tagger, examples: Sequence[Labelled], test: Test) -> Evaluati
     scores = {"accuracy": 100 * right[:, 0].sum() / right[:, 1].sum(), "macro-F1": macro_f1(table)}
     if has_spans(names):
         scores["span F1"] = span_f1(found, true)
+    if tagger.frequent is not None:
+        simple = [tagger.frequent.labels(each.units) for each in examples]
+        for name, value in labels.frequent_scores(simple, true).items():
+            scores[FREQUENT[name].title] = value
     answers = []
     for example, tags in zip(examples, found, strict=True):
         answers += [f"{word}\t{tag}" for word, tag in zip(example.units, tags, strict=True)]
@@ -285,7 +305,7 @@ TASK = Task(
     evaluate=evaluate,
     test_files="data",
     gives_labels=True,
-    metrics=(ACCURACY, SPAN_F1),
+    metrics=(ACCURACY, SPAN_F1, *FREQUENT.values()),
     describe=partial(labels.described, "A tagger of words", ("sentence", "tags", "true tags")),
     commands=lambda recipe: ('regard tag {run} "…"', "regard evaluate {run} --data test.conllu"),
     suggest=partial(label_sizes.suggest, UNITS, TaggingRecipe),

@@ -217,10 +217,14 @@ def stack_boxes(
     return boxes
 
 
-def reader_boxes(recording: Recording, reader: Any, tokens: Tensor) -> list[Box]:
-    """From the tokens [1, T] to the states of the last layer."""
+def reader_boxes(
+    recording: Recording, reader: Any, tokens: Tensor, added: dict[str, Tensor] | None = None
+) -> list[Box]:
+    """From the tokens [1, T], and what is added to their embeddings, to the states of the last
+    layer.
+    """
     factor = root(reader.config.d_model)
-    first = embedding_box("embedding", tokens[0], reader.embedding, "text", factor)
+    first = embedding_box("embedding", tokens[0], reader.embedding, "text", factor, added)
     layers = encoder_boxes(recording, reader.encoder, first.output, "text", "encoder")
     return [replace(first, stream=None), *layers]
 

@@ -157,7 +157,9 @@ def labeller_flow(
     if isinstance(model.reader.config, BertConfig):
         boxes = bert_boxes(recording, model.reader, tokens, None)
     else:
-        boxes = reader_boxes(recording, model.reader, tokens)
+        read = model.letters
+        added = {"word’s letters": read(tokens, units)[0].detach()} if read is not None else None
+        boxes = reader_boxes(recording, model.reader, tokens, added)
     pool = pool_box(boxes[-1].output, units[0], model.pooling, "unit")
     boxes += [pool, prediction_box(pool.output, model.output, names, "unit", heat)]
     return Flow([Stack("encoder", "Reader", "text", boxes)], labels, None, names)
