@@ -382,7 +382,7 @@ class Run:
         """
         names = ("recipe.toml", "labels.json", "words.json", "source_words.bin", "vocabulary.tsv")
         others = ("series.safetensors", "linear.safetensors", "frequent_labels.json")
-        own = {self.folder / name for name in (*names, *others)}
+        own = (self.folder / name for name in (*names, *others))
         for path in {*own, *self.folder.glob("*tokenizer.json")} - before:
             path.unlink(missing_ok=True)
         shutil.rmtree(self.training / "data", ignore_errors=True)

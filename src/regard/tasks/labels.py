@@ -1,9 +1,8 @@
 """Labelled text, as classifiers and taggers learn from it: labels for texts, or for their words."""
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -13,12 +12,13 @@ from regard.configs.bert import BertConfig
 from regard.configs.head import HeadConfig
 from regard.configs.recurrent import ReaderConfig
 from regard.data.corpus import held_out
-from regard.data.frequent_labels import FrequentLabels, LabelCounter
+from regard.data.frequent_labels import LabelCounter
 from regard.data.labelled import Labelled
 from regard.errors import DataError, RequestError
 from regard.files import write_file
 from regard.recipe import Recipe
 from regard.run import Run
+from regard.tasks import frequent
 from regard.tasks.running_text import described_vocabulary
 from regard.tasks.sections import (
     LabelledSection,
@@ -146,8 +146,8 @@ def setup(
     batches = Batches(train.lengths, train.unit_counts, batch_tokens, recipe.seed)
     labels = ", ".join(train.labels[:8]) + (", …" if len(train.labels) > 8 else "")
     remark = f"{len(train.labels)} labels: {labels}"
-    frequent = FrequentLabels.load(frequent_path(run))
-    beside = frequent.scores if frequent else {}
+    simple = frequent.load(run)
+    beside = simple.scores if simple else {}
     yield ExamplesReady(len(train), len(valid), units.name, batches.padding(), (remark,))
     return TrainingSetup(
         sizes={"inputs": len(tokenizer), "outputs": len(train.labels)},
@@ -227,28 +227,8 @@ def encode(
         )
     if not units.whole_text:
         write_file(run.words_path, cutting.learned().to_json().encode())
-        frequent = counter.frequent()
-        valid = list(split.valid())
-        found = [frequent.labels(each.units) for each in valid]
-        scores = frequent_scores(found, [each.labels for each in valid])
-        replace(frequent, scores=scores).save(frequent_path(run))
+        frequent.save(run, counter, list(split.valid()))
     return tokenizer
-
-
-def frequent_path(run: Run) -> Path:
-    return run.folder / "frequent_labels.json"
-
-
-def frequent_scores(
-    found: Sequence[Sequence[str]], true: Sequence[Sequence[str]]
-) -> dict[str, float]:
-    """The scores of the most frequent label of each word."""
-    from regard.evaluate.labels import accuracy, has_spans, span_f1
-
-    scores = {"frequent_labels": accuracy(list(chain(*found)), list(chain(*true)))}
-    if has_spans(chain(*true)):
-        scores["frequent_labels_f1"] = span_f1(found, true)
-    return scores
 
 
 def learned_tokenizer(recipe: LabellingRecipe, split: LabelSplit) -> Tokenizer:

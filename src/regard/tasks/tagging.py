@@ -15,7 +15,7 @@ from regard.data.labelled import Labelled, read_tagged
 from regard.errors import RequestError, shown
 from regard.evaluate.metrics import ACCURACY, FREQUENT_LABELS, FREQUENT_LABELS_F1, SPAN_F1
 from regard.run import Run
-from regard.tasks import label_sizes, labels
+from regard.tasks import frequent, label_sizes, labels
 from regard.tasks.checking import tagged_report
 from regard.tasks.from_run import FromRun
 from regard.tasks.inputs import items_of, same_length, summary
@@ -105,7 +105,7 @@ class Tagger(FromRun):
     def frequent(self) -> FrequentLabels | None:
         """The most frequent label of each word, which results stand beside."""
         folder = self.labelling.folder
-        return FrequentLabels.load(labels.frequent_path(Run(Path(folder)))) if folder else None
+        return frequent.load(Run(Path(folder))) if folder else None
 
     def __repr__(self) -> str:
         count = f"{len(self.labelling.names)} labels"
@@ -270,7 +270,7 @@ def scored(tagger: Tagger, examples: Sequence[Labelled], test: Test) -> Evaluati
         scores["span F1"] = span_f1(found, true)
     if tagger.frequent is not None:
         simple = [tagger.frequent.labels(each.units) for each in examples]
-        for name, value in labels.frequent_scores(simple, true).items():
+        for name, value in frequent.scores(simple, true).items():
             scores[FREQUENT[name].title] = value
     answers = []
     for example, tags in zip(examples, found, strict=True):
