@@ -1,7 +1,7 @@
 """Scores of labels: of whole texts, of words, and of the spans that words form."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -126,8 +126,6 @@ class HeldOutLabels:
     batch_tokens: int
     # What a linear model says of the texts, [texts, L], where the network is combined with one.
     linear: Tensor | None = None
-    # Scores of a simpler way on these examples, which the model's stand beside.
-    beside: Mapping[str, float] = field(default_factory=dict)
 
     def findings(self, model: "Labeller") -> Findings:
         rows, logits = all_logits(model, self.ids, self.batch_tokens)
@@ -146,7 +144,7 @@ class HeldOutLabels:
             scores = {**text_scores(flat / temperature, labels), "temperature": temperature}
         elif has_spans(self.ids.labels):
             scores["span_f1"] = span_f1(self.names(found), self.names(true))
-        return Findings(loss, {**scores, **self.beside}, self.samples(rows, found, true))
+        return Findings(loss, scores, self.samples(rows, found, true))
 
     def combined(
         self, rows: list[int], network: Tensor, linear: Tensor, labels: Tensor

@@ -34,6 +34,12 @@ SPAN_F1 = Metric("span_f1", "span F1")
 NEXT_SENTENCE_ACCURACY = Metric("next_sentence_accuracy", "next-sentence accuracy")
 TEMPERATURE = Metric("temperature", "temperature")
 CALIBRATION_ERROR = Metric("calibration_error", "calibration error", higher_is_better=False)
+COPIED_BLEU = Metric("copied_bleu", "BLEU of the sources themselves", 1)
+COUNTED_PAIRS = Metric(
+    "counted_pairs", "perplexity by counts of pairs of tokens", 2, higher_is_better=False
+)
+FREQUENT_TOKEN = Metric("frequent_token", "always the most frequent token")
+NEAREST_MEAN = Metric("nearest_mean", "the label with the nearest mean image")
 FREQUENT_LABELS = Metric("frequent_labels", "the most frequent label of each word")
 FREQUENT_LABELS_F1 = Metric("frequent_labels_f1", "their span F1")
 # What a result stands beside: simpler ways to the same answers, and the parts of a combination.

@@ -14,7 +14,7 @@ from regard.configs.cnn import CnnConfig
 from regard.configs.lite0 import Lite0Config
 from regard.configs.mlp import MlpConfig
 from regard.configs.vit import VitConfig
-from regard.evaluate.metrics import ACCURACY, CALIBRATION_ERROR, MACRO_F1, TEMPERATURE
+from regard.evaluate.metrics import ACCURACY, CALIBRATION_ERROR, MACRO_F1, NEAREST_MEAN, TEMPERATURE
 from regard.recipe import Recipe, parse_section
 from regard.run import Run
 from regard.tasks import image_data, image_features, image_sizes
@@ -198,6 +198,7 @@ def setup(run: Run, recipe: ImageClassificationRecipe) -> "Generator[Event, None
 
     from regard import objectives
     from regard.data.batches import EqualBatches
+    from regard.evaluate import simple
     from regard.evaluate.images import HeldOutImages
     from regard.training.setup import TrainingSetup
 
@@ -227,6 +228,7 @@ def setup(run: Run, recipe: ImageClassificationRecipe) -> "Generator[Event, None
             weights=weights,
         ),
         held_out=HeldOutImages(valid, labels),
+        beside=simple.nearest_mean(train, valid, len(labels)),
         initialise=partial(initialise, images),
         remark=f"images of {size} × {size} pixels",
     )
@@ -324,7 +326,7 @@ TASK = Task(
     test_files="data",
     check_test=check_images,
     gives_labels=True,
-    metrics=(ACCURACY, MACRO_F1, TEMPERATURE, CALIBRATION_ERROR),
+    metrics=(ACCURACY, MACRO_F1, TEMPERATURE, CALIBRATION_ERROR, NEAREST_MEAN),
     describe=describe,
     commands=lambda recipe: (
         "regard classify {run} photo.jpg",

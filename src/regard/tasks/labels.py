@@ -147,14 +147,14 @@ def setup(
     labels = ", ".join(train.labels[:8]) + (", …" if len(train.labels) > 8 else "")
     remark = f"{len(train.labels)} labels: {labels}"
     simple = frequent.load(run)
-    beside = simple.scores if simple else {}
     yield ExamplesReady(len(train), len(valid), units.name, batches.padding(), (remark,))
     return TrainingSetup(
         sizes={"inputs": len(tokenizer), "outputs": len(train.labels)},
         examples=train,
         batches=batches,
         objective=partial(objectives.labelling, label_smoothing=recipe.train.label_smoothing),
-        held_out=HeldOutLabels(valid, tokenizer, batch_tokens, beside=beside),
+        held_out=HeldOutLabels(valid, tokenizer, batch_tokens),
+        beside=simple.scores if simple else {},
         initialise=initialised(recipe, tokenizer),
         remark=f"vocabulary {max(len(tokenizer), len(train.labels)):,}",
     )

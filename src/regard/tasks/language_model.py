@@ -13,7 +13,7 @@ from regard.configs.recurrent import RecurrentLanguageModelConfig
 from regard.configs.work import Work
 from regard.data.texts import read_documents
 from regard.errors import DataError
-from regard.evaluate.metrics import BITS_PER_CHARACTER, PERPLEXITY
+from regard.evaluate.metrics import BITS_PER_CHARACTER, COUNTED_PAIRS, PERPLEXITY
 from regard.planning.task_planning import Sizes as PlannedSizes
 from regard.planning.task_planning import TaskPlanning
 from regard.recipe import Recipe, parse_section
@@ -86,6 +86,7 @@ def build(recipe: LanguageModelRecipe, sizes: Sizes) -> "nn.Module":
 def setup(run: Run, recipe: LanguageModelRecipe) -> "Generator[Event, None, TrainingSetup]":
     from regard import objectives
     from regard.data.stream import CarriedState, TextExamples, WindowBatches
+    from regard.evaluate import simple
     from regard.evaluate.running_text import HeldOutText
     from regard.tasks.embeddings import from_vectors
     from regard.training.setup import TrainingSetup
@@ -110,6 +111,7 @@ def setup(run: Run, recipe: LanguageModelRecipe) -> "Generator[Event, None, Trai
         held_out=HeldOutText(valid, tokenizer, data.context, carrying, sampled, batch_tokens),
         carried=carried,
         initialise=from_vectors(data, tokenizer),
+        beside=simple.counted_pairs(train.ids, valid.ids, len(tokenizer)),
         remark=f"vocabulary {len(tokenizer):,}",
     )
 
@@ -239,7 +241,7 @@ TASK = Task(
     load=load,
     evaluate=evaluate,
     test_files="data",
-    metrics=(PERPLEXITY, BITS_PER_CHARACTER),
+    metrics=(PERPLEXITY, BITS_PER_CHARACTER, COUNTED_PAIRS),
     describe=describe,
     commands=commands,
     suggest=suggest,

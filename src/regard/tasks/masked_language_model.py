@@ -11,7 +11,7 @@ from regard.configs.bert import BertConfig
 from regard.configs.work import Work
 from regard.data.texts import paragraphs, read_documents
 from regard.errors import DataError, RecipeError
-from regard.evaluate.metrics import ACCURACY, NEXT_SENTENCE_ACCURACY, PERPLEXITY
+from regard.evaluate.metrics import ACCURACY, FREQUENT_TOKEN, NEXT_SENTENCE_ACCURACY, PERPLEXITY
 from regard.planning.task_planning import Sizes as PlannedSizes
 from regard.planning.task_planning import TaskPlanning
 from regard.recipe import Recipe, parse_section
@@ -100,6 +100,7 @@ def setup(run: Run, recipe: MaskedLanguageModelRecipe) -> "Generator[Event, None
     from regard import objectives
     from regard.data.masked import MaskedExamples, Masking
     from regard.data.stream import WindowBatches
+    from regard.evaluate import simple
     from regard.evaluate.masked import HeldOutMasked
     from regard.tasks.embeddings import from_vectors
     from regard.training.setup import TrainingSetup
@@ -127,6 +128,7 @@ def setup(run: Run, recipe: MaskedLanguageModelRecipe) -> "Generator[Event, None
         batches=batches,
         objective=partial(objectives.masked_token, label_smoothing=recipe.train.label_smoothing),
         held_out=HeldOutMasked(held_out, tokenizer, batch_tokens),
+        beside=simple.frequent_token(train.ids, valid.ids),
         initialise=from_vectors(data, tokenizer) or from_counts(run, data.cooccurrence_window),
         remark=f"vocabulary {len(tokenizer):,}",
     )
@@ -277,7 +279,7 @@ TASK = Task(
     load=load,
     evaluate=evaluate,
     test_files="data",
-    metrics=(PERPLEXITY, ACCURACY, NEXT_SENTENCE_ACCURACY),
+    metrics=(PERPLEXITY, ACCURACY, NEXT_SENTENCE_ACCURACY, FREQUENT_TOKEN),
     describe=describe,
     commands=lambda recipe: (
         'regard fill {run} "… [MASK] …"',

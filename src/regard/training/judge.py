@@ -51,7 +51,8 @@ class Judge:
                 "and start again in another folder"
             )
         with self.state.model_with(tensors) as model:
-            return validate(model, self.setup.held_out, step)
+            found = validate(model, self.setup.held_out, step)
+        return replace(found, scores={**found.scores, **self.setup.beside})
 
     def keep_if_better(
         self, validation: Validation, tensors: dict[str, Tensor], averaged: int

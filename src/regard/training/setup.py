@@ -1,7 +1,7 @@
 """The parts of training that differ from task to task."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from torch import nn
 
@@ -29,6 +29,8 @@ class TrainingSetup:
     # Whether a new model answers well before its first update, since a simpler model beside it
     # does; then it is validated and kept at once.
     answers_at_once: bool = False
+    # Scores of a simpler way on the validation set, which the model's stand beside.
+    beside: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -39,3 +41,4 @@ class FoundSetup:
     model: nn.Module
     held_out: HeldOut
     seconds: float  # that it took
+    beside: Mapping[str, float] = field(default_factory=dict)

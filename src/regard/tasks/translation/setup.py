@@ -11,6 +11,7 @@ from regard.data.noise import NoisyPairs, Rows
 from regard.data.placeholders import PairsWithPlaceholders
 from regard.data.switched import SwitchedPairs, WordLinks
 from regard.errors import RunError
+from regard.evaluate import simple
 from regard.evaluate.pairs import HeldOutPairs
 from regard.run import Run
 from regard.tasks.embeddings import from_vectors
@@ -64,6 +65,7 @@ def setup(run: Run, recipe: TranslationRecipe) -> Generator[Event, None, Trainin
         objective=partial(objectives.translation, label_smoothing=recipe.train.label_smoothing),
         held_out=HeldOutPairs(prepared.valid, texts, source, target, batch_tokens),
         initialise=from_vectors(recipe.data, source),
+        beside=simple.copied([each.source for each in texts], [each.target for each in texts]),
         remark=f"vocabulary {max(len(source), len(target)):,}",
     )
 

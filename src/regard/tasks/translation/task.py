@@ -8,7 +8,7 @@ from regard.checks.report import Report
 from regard.data.corpus import languages_in_header
 from regard.data.pair_files import language_codes
 from regard.errors import RequestError
-from regard.evaluate.metrics import BLEU, CHRF, PERPLEXITY
+from regard.evaluate.metrics import BLEU, CHRF, COPIED_BLEU, PERPLEXITY
 from regard.run import Run
 from regard.tasks.task import (
     DataFlags,
@@ -161,7 +161,7 @@ TASK = Task(
     evaluate=evaluate,
     test_files="pairs",
     searches=True,
-    metrics=(PERPLEXITY, BLEU, CHRF),
+    metrics=(PERPLEXITY, BLEU, CHRF, COPIED_BLEU),
     describe=describe,
     commands=commands,
     info=info,
