@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import redirect_stdout
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from regard.cli.lines import FileFlags, file_lines
 from regard.errors import RequestError, UsageError
@@ -50,7 +50,8 @@ def translate_sharded(
     assert files.input is not None
     assert files.output is not None
     on_ray.require_package()
-    search = flags.over(Search(**run.recipe_for("translation").decode.model_dump()))
+    recipe: Any = run.recipe()
+    search = flags.over(Search(**recipe.decode.model_dump()))
     job = shards.Job.of(run, search, form, engine, int8)
     folder = files.output.resolve().with_name(files.output.name + SUFFIX)
     try:
