@@ -185,9 +185,9 @@ class Waiting:
                 turns.append(deque(near))
         turns.sort(key=lambda near: distance(near[0]))
         while turns:
-            for near in turns:
-                job = near.popleft()
+            for turn in turns:
+                job = turn.popleft()
                 yield job
                 if job.left:
-                    near.append(job)
-            turns = [near for near in turns if near]
+                    turn.append(job)
+            turns = [turn for turn in turns if turn]
