@@ -44,9 +44,14 @@ def load_everything() -> None:
 
 
 def do_not_serve() -> None:
-    """Servers end once they would answer; the studio opens its runs before that."""
+    """Servers end once they would answer. The studio opens its runs before that, and of the server
+    it is the worker who does.
+    """
     import uvicorn
 
+    from regard.errors import visible
+    from regard.serve.running import Server
+    from regard.serve.worker.child import load
     from regard.studio import server as studio
 
     def build_app(runs: Any, *_: Any) -> None:
@@ -54,10 +59,12 @@ def do_not_serve() -> None:
             run.describe()
             run._load()
             if run.problem:
-                print(f"regard: error: {run.problem}", file=sys.stderr)
+                # The page shows it as text, which steers nothing.
+                print(f"regard: error: {visible(run.problem)}", file=sys.stderr)
 
-    def run_server(*_: Any, **__: Any) -> None:
-        return None
+    def run_server(server: uvicorn.Server, **_: Any) -> None:
+        if isinstance(server, Server):
+            load(server._workers._settings, [])
 
     studio.build_app = build_app  # type: ignore[assignment]
     uvicorn.Server.run = run_server  # type: ignore[method-assign]

@@ -9,10 +9,13 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
+import torch
 
 from tests.hostile_folders import FOLDERS, commands, inputs, originals
 
@@ -25,25 +28,42 @@ STRIDE = 5
 STEERING = {"\x1b", "\x07", "\x9b", "\u202e"}
 
 
-def outcomes(place: Path, folders: list[Any], wanted: set[str]) -> list[dict[str, Any]]:
-    """What became of the commands on these folders."""
+class Goods(NamedTuple):
+    """The good runs that are changed, the data that commands are given, and where all that is."""
+
+    place: Path
+    runs: dict[str, Path]
+    given: dict[str, Path]
+
+
+@pytest.fixture(scope="module")
+def goods(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Goods]:
+    place = tmp_path_factory.mktemp("hostile")
     (place / "originals").mkdir()
-    made = originals(place / "originals")
     (place / "given").mkdir()
-    given = inputs(place / "given")
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)  # for tiny models more are slower, much so beside other programs
+    yield Goods(place, originals(place / "originals"), inputs(place / "given"))
+    torch.set_num_threads(before)
+
+
+def outcomes(goods: Goods, folders: list[Any], wanted: set[str]) -> list[dict[str, Any]]:
+    """What became of the commands on these folders."""
     jobs = []
-    for number, hostile in enumerate(folders):
-        folder = place / str(number) / made[hostile.kind].name
-        shutil.copytree(made[hostile.kind], folder)
+    for hostile in folders:
+        place = Path(tempfile.mkdtemp(dir=goods.place))
+        good = goods.runs[hostile.kind]
+        folder = place / good.name
+        shutil.copytree(good, folder)
         hostile.change(folder)
-        for command, arguments in commands(hostile.kind, folder, given).items():
+        for command, arguments in commands(hostile.kind, folder, goods.given).items():
             if command in wanted:
                 jobs.append(
                     {
                         "title": f"{hostile.kind}: {hostile.name}: {command}",
                         "must_refuse": hostile.refused and command == "use",
                         "folder": str(folder),
-                        "place": str(place / str(number) / f"at-{command}"),
+                        "place": str(place / f"at-{command}"),
                         "arguments": arguments,
                     }
                 )
@@ -88,17 +108,17 @@ def assert_harmless(found: list[dict[str, Any]]) -> None:
 
 
 @pytest.mark.timeout(1200)
-def test_a_hostile_folder_ends_in_one_sentence(tmp_path: Path) -> None:
-    assert_harmless(outcomes(tmp_path, FOLDERS[::STRIDE], {"use"}))
+def test_a_hostile_folder_ends_in_one_sentence(goods: Goods) -> None:
+    assert_harmless(outcomes(goods, FOLDERS[::STRIDE], {"use"}))
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("kind", sorted({each.kind for each in FOLDERS}))
-def test_every_hostile_folder_is_harmless_to_every_command(tmp_path: Path, kind: str) -> None:
+def test_every_hostile_folder_is_harmless_to_every_command(goods: Goods, kind: str) -> None:
     every = {"show", "use", "attend", "serve", "studio", "export", "train"}
     assert len(FOLDERS) >= 100
-    assert_harmless(outcomes(tmp_path, [each for each in FOLDERS if each.kind == kind], every))
+    assert_harmless(outcomes(goods, [each for each in FOLDERS if each.kind == kind], every))
 
 
 def test_what_a_folder_must_not_cause_is_seen() -> None:

@@ -19,7 +19,7 @@ from regard.serve.api import (
 )
 from regard.serve.api.openapi import description
 from regard.serve.api.parameters import Fields, is_true
-from regard.serve.api.paths import APERTIUM, NEW_GLOSSARY, OLD_GLOSSARY, OPUSCAT
+from regard.serve.api.paths import APERTIUM, NEW_GLOSSARY, OLD_GLOSSARY, OPUSCAT, READY
 from regard.serve.api.streaming import within
 from regard.serve.http.request_fields import RequestFields
 from regard.serve.http.responses import json_response
@@ -46,7 +46,7 @@ class Answers:
             "/suggest": self.with_fields(libretranslate.suggest),
             "/frontend/settings": self.settings,
             "/metrics": self.metrics,
-            "/ready": self.ready,
+            READY: self.ready,
             "/spec": self.spec,
             "/v2/translate": self.with_fields(deepl.translate),
             "/v2/document": self.with_files(deepl.translate_document),

@@ -19,6 +19,7 @@ from regard.serve.api.paths import (
     OPUSCAT,
     OPUSCAT_METHODS,
     OPUSCAT_TOO,
+    READY,
 )
 from regard.serve.http.access import Access, Call, Endpoint, Handler
 from regard.serve.http.access_log import AccessLog
@@ -33,7 +34,7 @@ from regard.serve.http.sites import Sites
 from regard.serve.question import Answerer, Question
 from regard.serve.translation.files import Downloads
 
-READY, METRICS = "/ready", "/metrics"
+METRICS = "/metrics"
 # There is no quota, but clients of DeepL expect the number of one.
 NO_QUOTA = 1_000_000_000_000
 

@@ -11,7 +11,7 @@ def test_a_batch_takes_about_a_slice(seconds_of_work: float) -> None:
 
     def fitting() -> int:
         count = 1
-        while pace.fits(count + 1, (count + 1) * work, work) and count < 10_000:
+        while pace.fits(count + 1, (count + 1) * work) and count < 10_000:
             count += 1
         return count
 
@@ -27,13 +27,14 @@ def test_one_batch_that_was_held_up_changes_little() -> None:
     for _ in range(60):
         pace.learn(1000, 0.01)
     pace.learn(1000, 60)
-    assert pace.fits(50, 1400, 28)
-    assert not pace.fits(50, 2100, 42)
+    assert pace.fits(50, 1400)
+    assert not pace.fits(50, 2100)
 
 
-def test_a_short_sentence_does_not_wait_for_a_long_one() -> None:
+def test_a_long_sentence_has_no_company() -> None:
+    """Who is in a batch with it would wait for it, and who waits for the batch for all of them."""
     pace = Pace()
     for _ in range(60):
         pace.learn(1000, 0.01)
-    assert pace.fits(2, 6000, 3000)  # two long ones, the first of which there has to be
-    assert not pace.fits(2, 3030, 30)
+    assert pace.fits(2, 2000)
+    assert not pace.fits(2, 20_000)

@@ -20,7 +20,7 @@ def job(caller: str, *lengths: int, alone: bool = False) -> Job:
     return Job(len, SEARCH, ["x" * length for length in lengths], alone, done, caller)  # type: ignore[arg-type]
 
 
-def any_number(count: int, work: float, first: float) -> bool:
+def any_number(count: int, work: float) -> bool:
     return True
 
 
@@ -95,6 +95,14 @@ def test_a_job_alone_shares_nothing() -> None:
     waiting = Waiting(1000)
     waiting.add(job("a", 1, 2, 3, alone=True))
     waiting.add(job("b", 1))
-    batch = waiting.take(waiting.first(), 2, lambda count, work, first: False)
+    batch = waiting.take(waiting.first(), 2, lambda count, work: False)
     assert [(each.caller, row) for each, row in batch] == [("a", 0), ("a", 1)]
     assert waiting.sentences == 2
+
+
+def test_a_sentence_that_fits_nowhere_is_a_batch() -> None:
+    waiting = Waiting(1000)
+    waiting.add(job("a", 4000, 4000))
+    waiting.add(job("b", 1))
+    batch = waiting.take(waiting.first(), 8, lambda count, work: False)
+    assert [(each.caller, row) for each, row in batch] == [("a", 0)]

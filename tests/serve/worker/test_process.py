@@ -159,3 +159,23 @@ def test_runs_and_keys_are_reloaded_while_requests_run(
     assert translated("the-second-key") == (200, after)
     assert len(server.workers()) == 1
     assert "Traceback" not in server.everything()
+
+
+@pytest.mark.timeout(400)
+def test_a_worker_that_loaded_gently_answers_with_all_its_strength(
+    begin: Begin, runs: dict[str, Path]
+) -> None:
+    server = begin(str(runs["fr-en"]), "--quiet")
+    before = server.translate()[:2]
+    first = server.worker()
+    server.process.send_signal(signal.SIGHUP)
+    server.wait_for("Reloaded the runs")
+    (second,) = set(server.workers()) - {first}
+    assert Path(f"/proc/{second}/cmdline").read_bytes().split(b"\0")[-2] == b"gently"
+    assert server.translate()[:2] == before
+    threads = [int(each.name) for each in Path(f"/proc/{second}/task").iterdir()]
+    usual = os.getpriority(os.PRIO_PROCESS, server.process.pid)
+    assert {os.getpriority(os.PRIO_PROCESS, each) for each in threads} == {usual}
+    # Ctrl-C is for the server; but in a session of its own the system would count it apart.
+    assert os.getsid(second) == os.getsid(server.process.pid)
+    assert os.getpgid(second) != os.getpgid(server.process.pid)

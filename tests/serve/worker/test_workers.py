@@ -30,8 +30,10 @@ class Fake:
         self.drained: float | None = None
         self.pid = len(self.made)
         self.made.append(self)
+        self.gently = False
 
-    async def start(self, settings: Settings) -> Loaded:
+    async def start(self, settings: Settings, gently: bool = False) -> Loaded:
+        self.gently = gently
         if self.pid in self.fails:
             raise RequestError(DAMAGED)
         return Loaded([f"run {self.pid}"], 0.5)
@@ -52,10 +54,15 @@ class Moment:
     def __init__(self) -> None:
         self.now = 1000.0
         self.slept: list[float] = []
+        self.taken = 0  # times that somebody had to wait for a refusal
 
     async def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
         self.now += seconds
+        await asyncio.sleep(0)
+
+    async def take_time(self) -> None:
+        self.taken += 1
         await asyncio.sleep(0)
 
     def monotonic(self) -> float:
@@ -69,6 +76,7 @@ def moment(monkeypatch: pytest.MonkeyPatch) -> Moment:
     monkeypatch.setattr(Fake, "fails", set(), raising=False)
     monkeypatch.setattr(module, "Worker", Fake)
     monkeypatch.setattr(module, "pause", found.sleep)
+    monkeypatch.setattr(module, "take_time", found.take_time)
     monkeypatch.setattr(module.time, "monotonic", found.monotonic)
     return found
 
@@ -148,5 +156,29 @@ def test_a_reload_ends_the_wait_after_a_crash(moment: Moment) -> None:
         await settled()
         assert len(Fake.made) == 2
         await workers.stop()
+
+    asyncio.run(work())
+
+
+def test_a_worker_gives_way_only_to_one_that_answers(moment: Moment) -> None:
+    async def work() -> None:
+        workers = Workers(Settings(("run",)), Metrics(), lambda line: None)
+        await workers.start()
+        await workers.reload()
+        Fake.made[1].crash()
+        await settled()
+        assert [each.gently for each in Fake.made] == [False, True, False]
+        await workers.stop()
+
+    asyncio.run(work())
+
+
+def test_who_asks_again_at_once_does_not_slow_the_loading(moment: Moment) -> None:
+    async def work() -> None:
+        workers = Workers(Settings(("run",)), Metrics(), lambda line: None)
+        for question, taken in ((ASKED, 1), (Question("/ready"), 1)):
+            with pytest.raises(Refusal):
+                await workers(question)
+            assert moment.taken == taken  # a health check is answered at once
 
     asyncio.run(work())

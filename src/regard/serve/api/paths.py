@@ -18,3 +18,5 @@ OPUSCAT_METHODS = {
 }
 # Its texts are not read: they are translated when they are asked for.
 ANNOUNCED = "PreOrderBatch"
+# Whether the models answer.
+READY = "/ready"

@@ -2,9 +2,10 @@
 
 # A batch takes about so long, so that who comes meanwhile does not wait for long.
 SLICE_SECONDS = 0.02
-# So many sentences about as long as the first a batch may always have: they are hardly more work
-# together than one.
+# So many sentences with so much work a batch may always have: they are hardly more than one. The
+# work is that of characters times beam, for four sentences of 180 characters.
 LEAST_TOGETHER = 4
+LEAST_WORK = 4000.0
 # Before anything was translated: the search for one hypothesis of one character.
 USUAL_SECONDS = 1.5e-5
 
@@ -22,9 +23,7 @@ class Pace:
         usual = self._seconds
         self._seconds += 0.3 * (min(max(seconds / work, usual / 2), usual * 2) - usual)
 
-    def fits(self, count: int, work: float, first: float) -> bool:
-        """Whether this number of sentences with this much work fits into a slice of time, or is
-        hardly more than the first of them.
-        """
-        few = count <= LEAST_TOGETHER and work <= LEAST_TOGETHER * first
-        return few or work * self._seconds <= SLICE_SECONDS
+    def fits(self, count: int, work: float) -> bool:
+        """Whether this number of sentences with this much work fits into a slice of time."""
+        is_little = count <= LEAST_TOGETHER and work <= LEAST_WORK
+        return is_little or work * self._seconds <= SLICE_SECONDS

@@ -29,7 +29,7 @@ NEAREST_OF = 8
 
 Sentence: TypeAlias = str | MarkedText
 Translate: TypeAlias = Callable[..., Sequence[Any]]  # what a translator does with sentences
-Fits: TypeAlias = Callable[[int, float, float], bool]  # sentences, their work, that of the first
+Fits: TypeAlias = Callable[[int, float], bool]  # sentences and their work
 Batch: TypeAlias = "list[tuple[Job, int]]"  # a job and the number of its sentence
 
 
@@ -146,14 +146,16 @@ class Waiting:
         return next(iter(self._jobs_of[caller]))
 
     def take(self, first: Job, room: int, fits: Fits) -> Batch:
-        """A batch with the first job: as many sentences as there is room for, and as `fits`."""
+        """A batch with the first job: as many sentences as there is room for, and as `fits`. The
+        first is always in it, however long it is.
+        """
         batch: Batch = []
         served: dict[Job, int] = {}
-        work = first_work = 0.0
+        work = 0.0
         for job in self._beside(first, room):
             work += job.next_work
-            first_work = first_work or work
-            if len(batch) == room or not (job.alone or fits(len(batch) + 1, work, first_work)):
+            is_over = len(batch) == room or not (job.alone or fits(len(batch) + 1, work))
+            if batch and is_over:
                 break
             served.setdefault(job, job.left)
             self._work_had[job.caller] += job.next_work

@@ -6,6 +6,7 @@ those that a terminal or a service manager sends to all processes of a server.
 """
 
 import asyncio
+import importlib
 import os
 import signal
 import socket
@@ -14,6 +15,7 @@ import threading
 import time
 import traceback
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, suppress
 from itertools import accumulate
 from pathlib import Path
@@ -27,8 +29,13 @@ from regard.serve.http.refusal import FAILED, TIMED_OUT, Refusal
 from regard.serve.http.request_fields import RequestFields
 from regard.serve.question import Answerer, Question
 from regard.serve.settings import Settings
-from regard.serve.worker.frames import Frames, Head
+from regard.serve.worker.frames import GENTLY, Frames, Head
 
+# How long a thread may keep the others from Python: batches are prepared in threads, and the event
+# loop, which is woken for every request, would wait for each of them.
+SWITCH_SECONDS = 0.001
+# Of the thread that loads modules while another worker answers.
+LOADING_NICENESS = 10
 # Where the system must end a process for want of memory, it should be this one, not the server.
 OOM_SCORE = "500"
 
@@ -37,6 +44,7 @@ def main() -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     settings = Settings.from_json(sys.stdin.readline())
+    sys.setswitchinterval(SWITCH_SECONDS)
     threading.Thread(target=end_with_server, name="end-with-server", daemon=True).start()
     with suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text(OOM_SCORE)
@@ -59,6 +67,9 @@ async def work(settings: Settings, connection: socket.socket) -> None:
     start = time.perf_counter()
     said: list[str] = []
     try:
+        if GENTLY in sys.argv:
+            with ThreadPoolExecutor(1) as one:
+                await loop.run_in_executor(one, load_modules)
         child.answerer = await asyncio.to_thread(load, settings, said)
     except RegardError as error:
         frames.send({"failed": str(error)})
@@ -67,6 +78,18 @@ async def work(settings: Settings, connection: socket.socket) -> None:
     else:
         frames.send({"ready": said, "seconds": time.perf_counter() - start})
     await asyncio.Event().wait()  # until the server is gone
+
+
+def load_modules() -> None:
+    """Load what takes the most time before any model is read, in a thread that gives way. Its
+    thread must end then, since it does not get its priority back.
+    """
+    if sys.platform == "linux":  # elsewhere it would be the whole process
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LOADING_NICENESS)
+    for name in ("regard.serve.answers", "regard.serve.loading", "regard.serve.trial"):
+        importlib.import_module(name)
+    with suppress(ImportError):
+        importlib.import_module("ctranslate2")
 
 
 def load(settings: Settings, said: list[str]) -> Answerer:

@@ -9,8 +9,9 @@ from contextlib import suppress
 from starlette.responses import Response
 
 from regard.errors import RegardError
+from regard.serve.api.paths import READY
 from regard.serve.http.metrics import Metrics
-from regard.serve.http.refusal import Refusal
+from regard.serve.http.refusal import Refusal, take_time
 from regard.serve.question import Question
 from regard.serve.settings import Settings
 from regard.serve.worker.connection import Loaded, Worker
@@ -41,15 +42,12 @@ class Workers:
         return (await self._replace()).runs
 
     async def __call__(self, question: Question) -> Response:
-        self.check_ready()
-        assert self._current is not None
-        return await self._current.ask(question)
-
-    def check_ready(self) -> None:
-        """Refuse if no worker can answer now."""
         if self._current is None:
             seconds = self._retry_at - time.monotonic()
+            if question.path != READY:  # who asks again at once would make the loading slower
+                await take_time()
             raise Refusal(503, "the models are being loaded again; try again", max(1.0, seconds))
+        return await self._current.ask(question)
 
     @property
     def pid(self) -> int | None:
@@ -81,7 +79,7 @@ class Workers:
         """
         async with self._starting:
             worker = Worker(self._crashed)
-            loaded = await worker.start(self._settings)
+            loaded = await worker.start(self._settings, gently=self._current is not None)
             old, self._current = self._current, worker
             self._since, self._load_seconds = time.monotonic(), loaded.seconds
             if old is not None:
