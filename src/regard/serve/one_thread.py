@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from regard.serve.http.limits import CALLER
 from regard.serve.http.refusal import Refusal
 from regard.serve.http.turns import Turns
+from regard.serve.priority import give_way
 
 Result = TypeVar("Result")
 MAX_WAITING = 32
@@ -21,7 +22,7 @@ class OneThread:
     """Callers take turns, so that one with many requests does not keep others waiting."""
 
     def __init__(self, max_waiting: int = MAX_WAITING) -> None:
-        self._executor = ThreadPoolExecutor(1, thread_name_prefix="one")
+        self._executor = ThreadPoolExecutor(1, "one", initializer=give_way)
         self._max_waiting = max_waiting
         self._is_busy = False
         self._turns = Turns(self._next_turn)

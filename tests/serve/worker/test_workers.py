@@ -30,10 +30,8 @@ class Fake:
         self.drained: float | None = None
         self.pid = len(self.made)
         self.made.append(self)
-        self.gently = False
 
-    async def start(self, settings: Settings, gently: bool = False) -> Loaded:
-        self.gently = gently
+    async def start(self, settings: Settings) -> Loaded:
         if self.pid in self.fails:
             raise RequestError(DAMAGED)
         return Loaded([f"run {self.pid}"], 0.5)
@@ -155,19 +153,6 @@ def test_a_reload_ends_the_wait_after_a_crash(moment: Moment) -> None:
         assert (await workers(ASKED)).body == b"1"
         await settled()
         assert len(Fake.made) == 2
-        await workers.stop()
-
-    asyncio.run(work())
-
-
-def test_a_worker_gives_way_only_to_one_that_answers(moment: Moment) -> None:
-    async def work() -> None:
-        workers = Workers(Settings(("run",)), Metrics(), lambda line: None)
-        await workers.start()
-        await workers.reload()
-        Fake.made[1].crash()
-        await settled()
-        assert [each.gently for each in Fake.made] == [False, True, False]
         await workers.stop()
 
     asyncio.run(work())

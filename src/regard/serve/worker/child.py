@@ -6,7 +6,6 @@ those that a terminal or a service manager sends to all processes of a server.
 """
 
 import asyncio
-import importlib
 import os
 import signal
 import socket
@@ -27,15 +26,14 @@ from regard.errors import RegardError
 from regard.serve.http.limits import CALLER
 from regard.serve.http.refusal import FAILED, TIMED_OUT, Refusal
 from regard.serve.http.request_fields import RequestFields
+from regard.serve.priority import give_way
 from regard.serve.question import Answerer, Question
 from regard.serve.settings import Settings
-from regard.serve.worker.frames import GENTLY, Frames, Head
+from regard.serve.worker.frames import Frames, Head
 
 # How long a thread may keep the others from Python: batches are prepared in threads, and the event
 # loop, which is woken for every request, would wait for each of them.
 SWITCH_SECONDS = 0.001
-# Of the thread that loads modules while another worker answers.
-LOADING_NICENESS = 10
 # Where the system must end a process for want of memory, it should be this one, not the server.
 OOM_SCORE = "500"
 
@@ -67,10 +65,8 @@ async def work(settings: Settings, connection: socket.socket) -> None:
     start = time.perf_counter()
     said: list[str] = []
     try:
-        if GENTLY in sys.argv:
-            with ThreadPoolExecutor(1) as one:
-                await loop.run_in_executor(one, load_modules)
-        child.answerer = await asyncio.to_thread(load, settings, said)
+        with ThreadPoolExecutor(1, initializer=give_way) as one:
+            child.answerer = await loop.run_in_executor(one, load, settings, said)
     except RegardError as error:
         frames.send({"failed": str(error)})
     except MemoryError:
@@ -78,18 +74,6 @@ async def work(settings: Settings, connection: socket.socket) -> None:
     else:
         frames.send({"ready": said, "seconds": time.perf_counter() - start})
     await asyncio.Event().wait()  # until the server is gone
-
-
-def load_modules() -> None:
-    """Load what takes the most time before any model is read, in a thread that gives way. Its
-    thread must end then, since it does not get its priority back.
-    """
-    if sys.platform == "linux":  # elsewhere it would be the whole process
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LOADING_NICENESS)
-    for name in ("regard.serve.answers", "regard.serve.loading", "regard.serve.trial"):
-        importlib.import_module(name)
-    with suppress(ImportError):
-        importlib.import_module("ctranslate2")
 
 
 def load(settings: Settings, said: list[str]) -> Answerer:

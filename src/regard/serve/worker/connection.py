@@ -18,7 +18,7 @@ from regard.errors import RequestError
 from regard.serve.http.refusal import Refusal
 from regard.serve.question import Question
 from regard.serve.settings import Settings
-from regard.serve.worker.frames import GENTLY, Frames, Head, encoded
+from regard.serve.worker.frames import Frames, Head, encoded
 
 # Questions with more in them are encoded in a thread, so that other requests continue.
 LARGE_BYTES = 1 << 16
@@ -79,16 +79,15 @@ class Worker:
         self._stopping = False
         self._loaded: asyncio.Future[Loaded] = asyncio.get_running_loop().create_future()
 
-    async def start(self, settings: Settings, gently: bool = False) -> Loaded:
-        """Start the process and wait until it has loaded and tried its models, `gently` if another
-        one answers meanwhile. What is wrong with them is raised as a RequestError.
+    async def start(self, settings: Settings) -> Loaded:
+        """Start the process and wait until it has loaded and tried its models. What is wrong with
+        them is raised as a RequestError.
         """
         ours, theirs = socket.socketpair()
         with theirs:
             # -P: a file in the current folder must not take the place of a module. A group of its
             # own: Ctrl-C is for the server alone.
             command = [sys.executable, "-P", "-m", "regard.serve.worker", str(theirs.fileno())]
-            command += [GENTLY] if gently else []
             self._process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, pass_fds=[theirs.fileno()], process_group=0
             )

@@ -11,8 +11,6 @@ from collections.abc import Callable
 from typing import Any, TypeAlias, cast
 
 Head: TypeAlias = "dict[str, Any]"
-# With this argument a worker gives way while its modules are loaded, to the one it will replace.
-GENTLY = "gently"
 _LENGTHS = struct.Struct("!II")  # of the head, and of what follows it
 
 

@@ -79,7 +79,7 @@ class Workers:
         """
         async with self._starting:
             worker = Worker(self._crashed)
-            loaded = await worker.start(self._settings, gently=self._current is not None)
+            loaded = await worker.start(self._settings)
             old, self._current = self._current, worker
             self._since, self._load_seconds = time.monotonic(), loaded.seconds
             if old is not None:
