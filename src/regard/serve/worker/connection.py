@@ -85,11 +85,12 @@ class Worker:
         """
         ours, theirs = socket.socketpair()
         with theirs:
-            # -P: a file in the current folder must not take the place of a module. A group of its
-            # own: Ctrl-C is for the server alone.
+            # -P: a file in the current folder must not take the place of a module. A session of its
+            # own: Ctrl-C is for the server alone, and Linux gives every session an equal part of
+            # the processors, so that what the models compute takes nothing from the server.
             command = [sys.executable, "-P", "-m", "regard.serve.worker", str(theirs.fileno())]
             self._process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, pass_fds=[theirs.fileno()], process_group=0
+                command, stdin=subprocess.PIPE, pass_fds=[theirs.fileno()], start_new_session=True
             )
         try:
             loop = asyncio.get_running_loop()
