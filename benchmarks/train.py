@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from benchmarks.progress import Progress
 from benchmarks.sizes import SIZES
 from benchmarks.summary import markdown, megabytes, paired_ratio, quietness, speed
 from benchmarks.workload import Workload
+from regard.machine.devices import bfloat16_runs, claims_bfloat16
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,7 @@ class Entry:
     settings: dict[str, str] = field(default_factory=dict)
     # One process with all threads, or one process with one thread for each core.
     team: bool = False
+    precision: str = "float32"
 
 
 GEMM = Entry("gemm", "products alone", "gemm")
@@ -33,9 +36,31 @@ REFERENCE = Entry("marian-tuned", "Hugging Face Marian, tuned malloc", "hugging-
 ENTRIES = (
     Entry("regard-processes", "**regard**, a process a core", "regard", REGARD, team=True),
     Entry("regard", "**regard**, one process", "regard", REGARD),
+    Entry(
+        "regard-bfloat16",
+        "**regard**, a process a core, bfloat16",
+        "regard",
+        REGARD,
+        team=True,
+        precision="bfloat16",
+    ),
     REFERENCE,
     Entry("marian", "Hugging Face Marian", "hugging-face"),
     Entry("torch", "`torch.nn.Transformer`, tuned malloc", "torch", KEEP_BUFFERS),
+    Entry(
+        "marian-bfloat16",
+        "Hugging Face Marian, tuned malloc, autocast to bfloat16",
+        "hugging-face",
+        KEEP_BUFFERS,
+        precision="bfloat16",
+    ),
+    Entry(
+        "torch-bfloat16",
+        "`torch.nn.Transformer`, tuned malloc, autocast to bfloat16",
+        "torch",
+        KEEP_BUFFERS,
+        precision="bfloat16",
+    ),
 )
 GEMM_SECONDS = 2.0
 START_SECONDS = 10.0
@@ -51,6 +76,13 @@ while os.getppid() == int(sys.argv[1]):
 BUSY_DIVISOR = 4
 
 
+@cache
+def entries() -> tuple[Entry, ...]:
+    """Those that this CPU can run: without products of bfloat16, only float32."""
+    narrow = claims_bfloat16() and bfloat16_runs()
+    return tuple(entry for entry in ENTRIES if narrow or entry.precision == "float32")
+
+
 @dataclass(frozen=True)
 class Plan:
     """How long to measure, and on what."""
@@ -63,7 +95,7 @@ class Plan:
 
     def expected_seconds(self, busy: bool) -> float:
         windows = (2 if busy else 1) * self.rounds
-        return len(ENTRIES) * (START_SECONDS + windows * self.seconds)
+        return len(entries()) * (START_SECONDS + windows * self.seconds)
 
 
 def measure(size: str, plan: Plan, busy: bool, progress: Progress) -> dict[str, Any]:
@@ -71,7 +103,7 @@ def measure(size: str, plan: Plan, busy: bool, progress: Progress) -> dict[str, 
     with ExitStack() as stack:
         peak = stack.enter_context(start(GEMM, size, plan))
         contenders = {}
-        for entry in ENTRIES:
+        for entry in entries():
             contenders[entry.name] = stack.enter_context(start(entry, size, plan))
             progress.advance(START_SECONDS, f"{size}: {entry.name} is ready")
         trials = [contender.hello["seconds"] for contender in contenders.values()]
@@ -108,6 +140,7 @@ def measure(size: str, plan: Plan, busy: bool, progress: Progress) -> dict[str, 
 def start(entry: Entry, size: str, plan: Plan) -> Contender:
     job = {
         "kind": entry.kind,
+        "precision": entry.precision,
         "size": size,
         "folder": str(plan.folder),
         "processes": plan.threads if entry.team else 1,
@@ -147,6 +180,8 @@ def table(result: dict[str, Any]) -> str:
     header = ["", "tokens/s (best)", "× Marian, tuned", "of GEMM", "MB"]
     rows = []
     for entry in ENTRIES:
+        if entry.name not in contenders:
+            continue
         found = contenders[entry.name]
         flops = [each * result["flops_per_token"] for each in found["rates"]]
         row = [

@@ -8,6 +8,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -20,31 +21,34 @@ from benchmarks.process import Message, Replies, give_back_memory, peak_memory_b
 from benchmarks.workload import TRAIN, Workload
 from regard import objectives
 from regard.machine import memory
+from regard.machine.devices import CPU
 from regard.models.transformer import Transformer
 from regard.text.tokenizer import PAD
 from regard.training.events import Position
-from regard.training.learning import in_precision
 from regard.training.loop import TrainingData, training_steps
 from regard.training.optimizer import build_optimizer
+from regard.training.precision import in_precision
 from regard.training.team import ALONE, Team, assembled
 
 Updates = Iterator[int]
 GEMM_WIDTH = 2048
 
 
-def regard_updates(workload: Workload, size: str, members: Team) -> Updates:
+def regard_updates(
+    workload: Workload, size: str, members: Team, precision: str = "float32"
+) -> Updates:
     """What `regard train` runs, alone or in a team of processes."""
     memory.keep_big_buffers()
     model = workload.first_model(size).train()
     smoothed = partial(objectives.translation, label_smoothing=TRAIN.label_smoothing)
-    objective = in_precision(smoothed, torch.device("cpu"), torch.float32)
+    objective = in_precision(smoothed, CPU, getattr(torch, precision))
     optimizer, data = build_optimizer(model, TRAIN), workload.data(members)
     for report in training_steps(model, optimizer, objective, data, TRAIN, 1, Position()):
         yield report.tokens
 
 
-def plain_updates(model: nn.Module, data: TrainingData) -> Updates:
-    """The loop that a careful user of another library writes."""
+def plain_updates(model: nn.Module, data: TrainingData, precision: str) -> Updates:
+    """The loop that a careful user of another library writes, with autocast in bfloat16."""
     from benchmarks.peers import logits_of
 
     optimizer = torch.optim.Adam(
@@ -60,8 +64,11 @@ def plain_updates(model: nn.Module, data: TrainingData) -> Updates:
         (rows,), position = data.next(position, 1)
         batch = data.batch(rows)
         optimizer.zero_grad()
-        logits = logits_of(model, batch)
-        loss_of(logits.flatten(0, 1), batch.labels.flatten()).backward()
+        mixed = precision == "bfloat16"
+        with torch.autocast("cpu", torch.bfloat16) if mixed else nullcontext():
+            logits = logits_of(model, batch)
+            loss = loss_of(logits.flatten(0, 1).float(), batch.labels.flatten())
+        loss.backward()
         optimizer.step()
         yield batch.tokens
 
@@ -96,10 +103,10 @@ def begin(job: Message, members: Team) -> tuple[Updates, float]:
         return products(), 0.0
     workload = Workload(Path(job["folder"]))
     if job["kind"] == "regard":
-        return regard_updates(workload, job["size"], members), 0.0
+        return regard_updates(workload, job["size"], members, job.get("precision", "float32")), 0.0
     data = workload.data(ALONE)
     theirs, difference = peer(job["kind"], workload.first_model(job["size"]), data)
-    return plain_updates(theirs.train(), data), difference
+    return plain_updates(theirs.train(), data, job.get("precision", "float32")), difference
 
 
 def lead(replies: Replies, updates: Updates, difference: float, members: Team) -> None:

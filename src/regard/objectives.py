@@ -108,7 +108,7 @@ def labelling(model: LabellingModel, batch: LabelBatch, label_smoothing: float =
     features = model.features(batch.tokens, batch.mask, batch.units)
     real = batch.labels >= 0
     labels = batch.labels[real]
-    logits = model.output(features[real]).float()
+    logits = model.output(features[real].to(model.output.weight.dtype)).float()
     total = F.cross_entropy(logits, labels, label_smoothing=label_smoothing, reduction="sum")
     return Loss(total, labels.numel())
 

@@ -115,7 +115,7 @@ class TrainSection(Section):
     device: str = Field(default="auto", description="cpu, cuda, mps, or auto for the best.")
     precision: Literal["auto", "float32", "bfloat16"] = Field(
         default="auto",
-        description="Numbers that products are computed in; auto is bfloat16 on cards with it.",
+        description="Numbers to compute in; auto is bfloat16 where that is fast, measured on CPUs.",
     )
     processes: int = Field(
         default=0,

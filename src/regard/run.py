@@ -16,6 +16,7 @@
     alignment.json         measurements of these weights: heads that align (`regard inspect
     confidence.json        alignment`), how sure translations are (`regard inspect confidence`),
     heads.json             heads that matter (`regard heads`)
+    shortlist.json         pieces that translate each piece (`regard inspect shortlist`)
     search/                vectors of images that were searched, which the next search adds to
 
 `regard.files` writes all of them, so that a file under its own name is always complete.

@@ -64,3 +64,35 @@ def test_other_precisions_are_a_product(calls: list[tuple[int, ...]]) -> None:
         layer(x)
     layer.double()(x.double())
     assert calls == []
+
+
+def test_the_type_of_what_is_given_decides(calls: list[tuple[int, ...]]) -> None:
+    torch.manual_seed(8)
+    layer, x = Linear(32, 24), torch.randn(32, 32, 32)
+    narrow = layer(x.bfloat16())
+    assert narrow.dtype == torch.bfloat16
+    assert_close(narrow.float(), layer(x), rtol=0.05, atol=0.05)
+    assert_close(layer.part(x, slice(8, 20)), layer(x)[..., 8:20])
+    gradient = torch.autograd.grad(narrow.float().sum(), layer.weight)[0]
+    assert gradient.dtype == torch.float32
+
+
+def test_products_that_may_round_are_used_where_they_do_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    products = torch.backends.mkldnn.matmul  # type: ignore[attr-defined]
+    before = products.fp32_precision
+    monkeypatch.setattr(linear, "convolutions_are_faster", lambda: True)
+    for exact in (True, False):
+        monkeypatch.setattr(linear, "exact_if_allowed_to_round", lambda exact=exact: exact)
+        with linear.fast_products():
+            assert (products.fp32_precision == "bf16") == exact
+        assert products.fp32_precision == before
+
+
+def test_what_rounds_is_noticed() -> None:
+    linear.exact_if_allowed_to_round.cache_clear()
+    a, b = torch.randn(2, 64, 64)
+    with linear.allowed_to_round():
+        rounded = (a @ b - a.double() @ b.double()).abs().max() > 1e-3
+    assert linear.exact_if_allowed_to_round() == (not rounded)

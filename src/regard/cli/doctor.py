@@ -146,16 +146,19 @@ def installed(package: str) -> str | None:
 
 
 def what_is_used(facts: Facts) -> Use:
-    from regard.machine.devices import choose_device, choose_precision
+    from regard.machine.devices import choose_device, choose_precision, claims_bfloat16
     from regard.tasks.sections import TokenTraining
     from regard.training.team import worthwhile
 
     device = choose_device("auto")
     processes = worthwhile(TokenTraining())
     fast = facts.ctranslate2 is not None and device.type == "cpu"
+    precision = str(choose_precision("auto", device)).removeprefix("torch.")
+    if device.type == "cpu" and facts.bfloat16 and claims_bfloat16():
+        precision += " or bfloat16"
     return Use(
         device=device.type,
-        precision=str(choose_precision("auto", device)).removeprefix("torch."),
+        precision=precision,
         processes=processes,
         threads=max(1, facts.cores // processes),
         engine="ctranslate2" if fast else "torch",

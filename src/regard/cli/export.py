@@ -86,7 +86,7 @@ def export(
 
             export_page(run, languages_of(opened), path, int8)
         else:
-            from regard.engines.ctranslate2 import require_package
+            from regard.engines.package import require_package
 
             require_package()
             from regard.engines.conversion import convert
@@ -130,7 +130,7 @@ def export_vectors(run: "Run", out: Path | None, binary: bool) -> None:
 
 def export_argos(run: "Run", out: Path | None, int8: bool) -> None:
     from regard.cli.display import say
-    from regard.engines.ctranslate2 import require_package
+    from regard.engines.package import require_package
 
     require_package()
     from regard.engines.argos import SUFFIX, export_package

@@ -239,3 +239,27 @@ def confidence(run: Path, /, *, as_json: AsJson = False, device: Device = "auto"
 
     found = calibrate(run, device, SCREEN)
     results(json.dumps(asdict(found), indent=2) if as_json else f"{found.summary()}.")
+
+
+def shortlist(run: Path, /, *, as_json: AsJson = False) -> None:
+    """Learn which pieces translate which, from the pairs that a translator was trained on.
+
+    It is kept in shortlist.json, for `regard translate --shortlist`, which then leaves out all
+    other pieces: faster where the vocabulary is large beside the model.
+
+    Parameters
+    ----------
+    run
+        A run folder with its training data.
+    as_json
+        Print one JSON object with how many there are.
+    """
+    from regard.cli.checks import open_run
+    from regard.cli.display import SCREEN, results
+
+    open_run(run, "inspect shortlist")
+    from regard.tasks.translation.shortlisting import learn_shortlist
+
+    found = learn_shortlist(run, SCREEN)
+    facts = {"pairs": found.pairs, "always": len(found.always), "pieces": len(found.candidates)}
+    results(json.dumps(facts, indent=2) if as_json else f"{found.summary()}.")

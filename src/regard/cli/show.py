@@ -108,12 +108,21 @@ def gather(recipe: "Recipe", run: "Run | None") -> dict[str, Any]:
         if {"seconds", "machine"} <= info.keys()
         else None,
         "validation": info.get("validation"),
+        "shortlist": (run and shortlist(run)) or None,
         "verdict": tasks.get(recipe.task).verdict(info.get("validation") or {}) or None,
         "made by": f"regard {info['regard']}, torch {info['torch']}"
         if {"regard", "torch"} <= info.keys()
         else None,
         "recipe": recipe.model_dump(mode="json", exclude_none=True),
     }
+
+
+def shortlist(run: "Run") -> str:
+    """What `regard translate --shortlist` would use."""
+    from regard.engines.shortlist import Shortlist
+
+    found = Shortlist.of_run(run)
+    return found.summary() if found else ""
 
 
 def show_settings(name: str, as_json: bool) -> None:

@@ -116,6 +116,7 @@ def translate(
     engine: Engine = "auto",
     int8: Int8 = False,
     on: Literal["ray"] | None = None,
+    shortlist: bool = False,
 ) -> None:
     """Translate texts, or every line of standard input.
 
@@ -144,6 +145,10 @@ def translate(
     on
         Translate a large file with Ray, on all cores of this machine or of a cluster. --input and
         --output name the files. The same command resumes after a stop.
+    shortlist
+        Only with ctranslate2: consider only the words that the run's shortlist has for a text, or
+        for those translated with it. This is faster and changes some words; `regard inspect
+        shortlist` learns one.
     """
     # Nothing is forked here, which the tokenizer's own threads would be in the way of.
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
@@ -164,7 +169,15 @@ def translate(
     files = files or FileFlags()
     files.check(texts)
     if on:
-        more = align or confidence or as_json or prefix or heads or flags.n_best not in (None, 1)
+        more = (
+            align
+            or confidence
+            or as_json
+            or prefix
+            or heads
+            or shortlist
+            or flags.n_best not in (None, 1)
+        )
         more = more or (aids is not None and bool(aids.given()))
         check_sharded(files, device, other=bool(more))
         translate_sharded(opened, flags, format, engine, int8, files)
@@ -177,7 +190,7 @@ def translate(
     if is_tmx:
         check_tmx(languages, align or confidence or as_json or flags.n_best not in (None, 1))
     helped = (aids or AidFlags()).read(opened)
-    translator = Translator.load(run, device, engine, int8)
+    translator = Translator.load(run, device, engine, int8, shortlist)
     chosen = flags.over(translator.search)
     if confidence:
         translator.require_calibration()

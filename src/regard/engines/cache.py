@@ -54,8 +54,10 @@ def home() -> Path:
 
 def key(run: Run, layout: int) -> str:
     """A digest of everything that a conversion depends on; an OSError where there is no run."""
-    run.finding("alignment")  # refuses a file that is too large before it is read whole
-    names = (*FILES_OF_ANSWERS, "alignment.json")
+    findings = ("alignment", "shortlist")
+    for finding in findings:
+        run.finding(finding)  # refuses a file that is too large before it is read whole
+    names = (*FILES_OF_ANSWERS, *(f"{finding}.json" for finding in findings))
     others = [run.folder / name for name in names if (run.folder / name).is_file()]
     files = {path.name: digest(path) for path in (run.model_path, run.recipe_path, *others)}
     versions = {name: version(name) for name in ("regard", "ctranslate2")}

@@ -14,6 +14,7 @@ from regard import made_with, tasks
 from regard.configs.transformer import TransformerConfig
 from regard.engines.aligner import Aligner
 from regard.engines.ctranslate2 import FACTS, LAYOUT, fingerprint
+from regard.engines.shortlist import Shortlist
 from regard.errors import RequestError
 from regard.files import new_folder, read_arrays
 from regard.run import Run
@@ -58,6 +59,7 @@ def convert(folder: Path, path: Path, int8: bool = False) -> None:
     positions = max(POSITIONS, recipe.data.max_length)
     if recipe.model.positions == "learned":
         positions = recipe.model.max_positions
+    shortlist = Shortlist.of_run(run)
     aligner = Aligner.of_run(run, recipe.model.decoder_layers)
     spec = specification(tensors, recipe.model, tokenizers, positions, aligner)
     spec.validate()
@@ -76,4 +78,6 @@ def convert(folder: Path, path: Path, int8: bool = False) -> None:
     with new_folder(path) as scratch:
         spec.save(str(scratch))
         Run(scratch).save_tokenizers(tokenizers)
+        if shortlist is not None:
+            shortlist.write(scratch, tokenizers)
         (scratch / FACTS).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")

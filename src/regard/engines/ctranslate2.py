@@ -15,7 +15,9 @@ import numpy as np
 from regard.decode.hypothesis import Hypothesis
 from regard.decode.search import Search
 from regard.engines import Engine, Stopped, cache, never
+from regard.engines import shortlist as shortlists
 from regard.engines.batches import batches_by_length
+from regard.engines.package import require_package
 from regard.errors import RegardError, RequestError
 from regard.machine.cores import usable_cores
 from regard.run import Run
@@ -50,6 +52,7 @@ class CTranslate2:
         folder: Path,
         *,
         int8: bool = False,
+        shortlist: bool = False,
         otherwise: Callable[[], Engine] | None = None,
         cores: int = 0,
     ) -> None:
@@ -64,6 +67,11 @@ class CTranslate2:
         self._read: bool = facts.get("alignment", {}).get("read", False)
         self._otherwise = otherwise
         self._type = "int8" if int8 else "float32"
+        self._shortlist = shortlist
+        if shortlist and not (folder / shortlists.FILE).is_file():
+            raise RequestError(
+                f"{facts['run']}: has no shortlist; `regard inspect shortlist` learns one"
+            )
         source, target = self.tokenizers
         self._source_pieces = source.vocabulary
         self._target_ids = {piece: i for i, piece in enumerate(target.vocabulary)}
@@ -87,6 +95,7 @@ class CTranslate2:
         folder: Path,
         *,
         int8: bool = False,
+        shortlist: bool = False,
         otherwise: Callable[[], Engine] | None = None,
         cores: int = 0,
     ) -> "CTranslate2":
@@ -98,7 +107,9 @@ class CTranslate2:
         name = cache.key(run, LAYOUT)
         if (kept := cache.find(name)) is not None:
             try:
-                return cls(kept, int8=int8, otherwise=otherwise, cores=cores)
+                return cls(kept, int8=int8, shortlist=shortlist, otherwise=otherwise, cores=cores)
+            except RequestError:
+                raise
             except (OSError, RuntimeError, RegardError):
                 pass  # removed just now: convert again
         from regard.engines.conversion import convert
@@ -107,7 +118,7 @@ class CTranslate2:
             return cache.key(run, LAYOUT) == name
 
         with cache.made(name, lambda path: convert(folder, path), same) as converted:
-            return cls(converted, int8=int8, otherwise=otherwise, cores=cores)
+            return cls(converted, int8=int8, shortlist=shortlist, otherwise=otherwise, cores=cores)
 
     def search(
         self,
@@ -254,6 +265,7 @@ class CTranslate2:
                 max_input_length=0,
                 max_decoding_length=limit,
                 min_decoding_length=0,
+                use_vmap=self._shortlist,
             )
             pending += zip(rows, results, strict=True)
         for row, result in pending:
@@ -291,26 +303,6 @@ class CTranslate2:
 
     def _ends(self, pieces: list[str]) -> bool:
         return pieces[-1] == self._end
-
-
-def require_package() -> None:
-    try:
-        import ctranslate2  # noqa: F401
-    except ImportError as error:
-        raise RequestError(
-            f"engine ctranslate2: the package cannot be loaded ({error}); "
-            "install it with `pip install ctranslate2`"
-        ) from None
-
-
-def graphics_cards() -> int:
-    """The number of CUDA devices, counted by CTranslate2 without loading PyTorch."""
-    try:
-        import ctranslate2
-    except ImportError:
-        return 0
-    count: int = ctranslate2.get_cuda_device_count()
-    return count
 
 
 def fingerprint(run: Run) -> str:

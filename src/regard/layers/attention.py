@@ -12,6 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from regard.layers.fast_attention import fast_attention
 from regard.layers.linear import Linear
 from regard.layers.positions import rotate
 
@@ -153,13 +154,11 @@ class MultiHeadAttention(nn.Module):
 
     def project_queries(self, x: Tensor) -> Tensor:
         width = self.out_projection.in_features
-        weight, bias = self.in_projection.weight, self.in_projection.bias
-        return self.split_heads(F.linear(x, weight[:width], bias[:width]))
+        return self.split_heads(self.in_projection.part(x, slice(width)))
 
     def project_memory(self, memory: Tensor) -> KeysValues:
         width = self.out_projection.in_features
-        weight, bias = self.in_projection.weight, self.in_projection.bias
-        key, value = F.linear(memory, weight[width:], bias[width:]).chunk(2, dim=-1)
+        key, value = self.in_projection.part(memory, slice(width, None)).chunk(2, dim=-1)
         return KeysValues(self.split_heads(key), self.split_heads(value))
 
     def attend_shared(self, query: Tensor, memory: SharedKeysValues, position: int = -1) -> Tensor:
@@ -207,14 +206,8 @@ class MultiHeadAttention(nn.Module):
                 self.record.append(weights)
         if self.record_values is not None:
             self.record_values.append(memory.values)
-        heads = F.scaled_dot_product_attention(
-            query,
-            memory.keys,
-            memory.values,
-            attn_mask=mask,
-            dropout_p=self.dropout if self.training else 0.0,
-            is_causal=causal,
-        )
+        dropout = self.dropout if self.training else 0.0
+        heads = fast_attention(query, memory.keys, memory.values, mask, causal, dropout)
         if looked is not None:
             heads = force_heads(heads, self.forced, positions_of(query), looked)
         if self.replaced:

@@ -10,12 +10,20 @@ from torch import Tensor, nn
 from regard.layers.batch_norm import BatchNorm2d
 
 
+class Conv2d(nn.Conv2d):
+    """As nn.Conv2d, computed in the type of what it is given."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        bias = None if self.bias is None else self.bias.to(x.dtype)
+        return self._conv_forward(x, self.weight.to(x.dtype), bias)  # type: ignore[no-any-return]
+
+
 class Convolution(nn.Module):
     """3 × 3 pixels, then batch normalisation and GELU."""
 
     def __init__(self, before: int, after: int) -> None:
         super().__init__()
-        self.convolution = nn.Conv2d(before, after, 3, padding=1, bias=False)
+        self.convolution = Conv2d(before, after, 3, padding=1, bias=False)
         self.norm = BatchNorm2d(after)
         nn.init.normal_(self.convolution.weight, std=(2 / (9 * before)) ** 0.5)
 

@@ -18,8 +18,9 @@ def attend_first(attention: SelfAttention, x: Tensor) -> Tensor:
     """
     heads, width = attention.num_heads, attention.out_projection.in_features
     d_k = width // heads
-    to_query, to_key, to_value = attention.in_projection.weight.chunk(3)
-    query_bias, _, value_bias = attention.in_projection.bias.chunk(3)  # a key's changes no weight
+    to_query, to_key, to_value = attention.in_projection.weight.to(x.dtype).chunk(3)
+    biases = attention.in_projection.bias.to(x.dtype).chunk(3)
+    query_bias, _, value_bias = biases  # a key's changes no weight
     query = F.linear(x[:, 0], to_query, query_bias).unflatten(1, (heads, d_k))
     asked = torch.bmm(query.transpose(0, 1), to_key.unflatten(0, (heads, d_k)))  # [h, B, d]
     scores = torch.bmm(asked.transpose(0, 1), x.transpose(1, 2)) * d_k**-0.5  # [B, h, T]

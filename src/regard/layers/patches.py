@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from regard.layers.convolutions import ResidualBlock
+from regard.layers.convolutions import Conv2d, ResidualBlock
 from regard.layers.images import as_grid
 
 
@@ -19,7 +19,7 @@ class PatchStem(nn.Module):
 
     def __init__(self, channels: int, patch_size: int, d_model: int) -> None:
         super().__init__()
-        self.projection = nn.Conv2d(channels, d_model, patch_size, stride=patch_size)
+        self.projection = Conv2d(channels, d_model, patch_size, stride=patch_size)
         # As large as the vectors of tokens in a text, whatever the size of a patch.
         nn.init.normal_(self.projection.weight, std=(channels * patch_size**2) ** -0.5)
         nn.init.zeros_(self.projection.bias)  # type: ignore[arg-type]
@@ -38,7 +38,7 @@ class ConvolutionStem(nn.Module):
     def __init__(self, widths: Sequence[int], blocks: int = 0) -> None:
         super().__init__()
         self.convolutions: Sequence[nn.Conv2d] = nn.ModuleList(  # type: ignore[assignment]
-            nn.Conv2d(before, after, 3, padding=1, bias=False) for before, after in pairwise(widths)
+            Conv2d(before, after, 3, padding=1, bias=False) for before, after in pairwise(widths)
         )
         for convolution in self.convolutions:
             fan_in = convolution.in_channels * 9

@@ -92,4 +92,4 @@ def rotate(x: Tensor, rotation: Tensor) -> Tensor:
         ),
         dim=-1,
     )
-    return turned.flatten(-2)
+    return turned.flatten(-2).to(x.dtype)

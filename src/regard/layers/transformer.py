@@ -36,8 +36,15 @@ class BlockSizes:
 
     def normaliser(self) -> nn.Module:
         if self.normalisation == "rms":
-            return nn.RMSNorm(self.d_model, eps=1e-6)
+            return RMSNorm(self.d_model, eps=1e-6)
         return nn.LayerNorm(self.d_model, eps=self.norm_epsilon)
+
+
+class RMSNorm(nn.RMSNorm):
+    """As nn.RMSNorm, computed in the type of its weights."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x.to(self.weight.dtype)).to(x.dtype)
 
 
 def activate(hidden: Tensor, activation: Activation) -> Tensor:

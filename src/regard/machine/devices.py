@@ -10,16 +10,19 @@ from collections.abc import Callable
 import torch
 
 from regard.errors import RecipeError, RequestError
-from regard.layers.linear import FEWEST_SEQUENCES, Linear
+from regard.layers.linear import FEWEST_SEQUENCES, Linear, words_of_the_cpu
 
 CPU = torch.device("cpu")
 # How long products are measured before a training.
 MEASURED_SECONDS = 0.3
 
+BFLOAT16_FLAGS = frozenset({"avx512_bf16", "amx_bf16", "bf16"})  # the last one of ARM
 BFLOAT16_TRIAL = """
 import torch
-a = torch.randn(256, 512, dtype=torch.bfloat16, requires_grad=True)
-(a @ a.T).sum().backward()
+import torch.nn.functional as F
+a = torch.randn(16, 64, 256, dtype=torch.bfloat16, requires_grad=True)
+b = F.linear(a, a[0]).softmax(-1) @ a
+F.conv2d(b[:, None], a[:16, None, :3, :3]).sum().backward()
 """
 
 
@@ -43,8 +46,8 @@ def choose_device(name: str) -> torch.device:
 
 def choose_precision(name: str, device: torch.device) -> torch.dtype:
     """The type of the products. "auto" is bfloat16 on CUDA cards that have such products, and
-    float32 elsewhere: older cards only emulate them, and on CPUs the casts cost a small model more
-    than the faster products save.
+    float32 elsewhere: older cards only emulate them. On a CPU, a training then measures whether
+    bfloat16 is faster (regard.training.precision).
     """
     if device.type == "cuda":
         native = name == "auto" and torch.cuda.is_bf16_supported(including_emulation=False)
@@ -58,13 +61,18 @@ def choose_precision(name: str, device: torch.device) -> torch.dtype:
     )
 
 
+def claims_bfloat16() -> bool:
+    """Whether this CPU says that it has products of bfloat16; others only emulate them."""
+    return not BFLOAT16_FLAGS.isdisjoint(words_of_the_cpu())
+
+
 def bfloat16_runs() -> bool:
     """Whether bfloat16 products work here. A CPU that only claims them would kill the process, so
     they are tried in a child.
     """
     try:
         child = subprocess.run(
-            [sys.executable, "-c", BFLOAT16_TRIAL], capture_output=True, timeout=60
+            [sys.executable, "-c", BFLOAT16_TRIAL], capture_output=True, timeout=120
         )
     except (OSError, subprocess.TimeoutExpired):
         return False

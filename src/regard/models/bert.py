@@ -11,8 +11,10 @@ from torch import Tensor, nn
 
 from regard.configs.bert import BertConfig
 from regard.layers.dropout import Dropout
+from regard.layers.linear import Linear
 from regard.layers.masks import key_mask
 from regard.layers.positions import Learned, sinusoids
+from regard.layers.precision import lowered
 from regard.layers.transformer import EncoderBlock, activate
 from regard.models.stack import stack_sizes
 
@@ -31,13 +33,13 @@ class Bert(nn.Module):
             EncoderBlock(sizes) for _ in range(config.num_layers)
         )
         if config.pooler:
-            self.pooler = nn.Linear(config.d_model, config.d_model)
+            self.pooler = Linear(config.d_model, config.d_model)
         if config.next_sentence:
-            self.relation = nn.Linear(config.d_model, 2)
+            self.relation = Linear(config.d_model, 2)
         if config.masked_head:
-            self.head = nn.Linear(config.d_model, config.d_model)
+            self.head = Linear(config.d_model, config.d_model)
             self.head_norm = sizes.normaliser()
-            self.output = nn.Linear(config.d_model, vocabulary)
+            self.output = Linear(config.d_model, vocabulary)
             self.output.weight = self.embedding.weight
         self.reset()
 
@@ -66,7 +68,7 @@ class Bert(nn.Module):
         x: Tensor = self.embedding(tokens)
         x = x + self.positions(0, tokens.size(1), x)
         x = x + (self.segments.weight[0] if segments is None else self.segments(segments))
-        return self.dropout(self.embedding_norm(x))  # type: ignore[no-any-return]
+        return self.dropout(lowered(self.embedding_norm(x)))  # type: ignore[no-any-return]
 
     def features(self, tokens: Tensor, mask: Tensor, segments: Tensor | None = None) -> Tensor:
         """[B, T] → [B, T, d]: a vector for each token, which depends on all tokens that the mask

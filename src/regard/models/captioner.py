@@ -26,7 +26,9 @@ from regard.layers.attention import MultiHeadAttention, SharedKeysValues
 from regard.layers.dropout import Dropout
 from regard.layers.images import Encoded
 from regard.layers.key_value_cache import KEY_MULTIPLE, KeyValueCache, repeat_for_heads
+from regard.layers.linear import Linear
 from regard.layers.positions import Sinusoidal
+from regard.layers.precision import lowered
 from regard.layers.recurrent import RecurrentStack
 from regard.layers.state_attention import AdditiveAttention, NoAttention, SourceMemory
 from regard.layers.transformer import BlockSizes, DecoderBlock
@@ -44,7 +46,7 @@ class Captioner(nn.Module):
         super().__init__()
         self.encoder = build_encoder(encoder, shape)
         self.dropout = Dropout(encoder.dropout)
-        self.projection = nn.Linear(self.encoder.d_model, config.d_model)
+        self.projection = Linear(self.encoder.d_model, config.d_model)
         self.norm = nn.LayerNorm(config.d_model)
         nn.init.xavier_uniform_(self.projection.weight)
         nn.init.zeros_(self.projection.bias)
@@ -83,7 +85,7 @@ class Captioner(nn.Module):
 
     def read(self, features: Tensor) -> Tensor:
         """[…, encoder's d_model] → […, d]"""
-        return self.norm(self.projection(self.dropout(features)))  # type: ignore[no-any-return]
+        return self.norm(self.projection(self.dropout(lowered(features))))  # type: ignore[no-any-return]
 
     def features(self, images: Tensor, target: Tensor) -> Tensor:
         """Features [B, T, d], which `output` turns into logits."""
@@ -147,6 +149,7 @@ class RecurrentDecoder(nn.Module):
         beforehand.
         """
         with full_precision(target.device):
+            image = Encoded(*(part.to(self.embedding.weight.dtype) for part in image))
             state, y = self.start(image), self.embed(target)
             first, own = self.layers.layers[0], state.layers[0]
             for_token, for_context = first.input_weight.split(self.config.d_model, dim=1)
@@ -204,7 +207,7 @@ class TransformerDecoder(nn.Module):
     def embed(self, ids: Tensor, start: int = 0) -> Tensor:
         """Token plus position: [B, T] → [B, T, d]"""
         x = self.embedding(ids) * math.sqrt(self.config.d_model)
-        return self.dropout(x + self.positions(start, ids.size(1), x))  # type: ignore[no-any-return]
+        return self.dropout(lowered(x + self.positions(start, ids.size(1), x)))  # type: ignore[no-any-return]
 
     def features(self, image: Encoded, target: Tensor) -> Tensor:
         x = self.embed(target)

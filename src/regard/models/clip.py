@@ -65,7 +65,8 @@ class Clip(nn.Module):
         length 1.
         """
         encoded = images.dim() == 2
-        whole = images.to(self.log_scale.dtype) if encoded else whole_of(self.encoder, images)
+        whole = images if encoded else whole_of(self.encoder, images)
+        whole = whole.to(self.log_scale.dtype)
         return F.normalize(self.image_projection(self.dropout(whole)), dim=-1)
 
     def text_vectors(self, tokens: Tensor, mask: Tensor) -> Tensor:
@@ -78,7 +79,9 @@ class Clip(nn.Module):
         else:
             weights = mask[..., None].to(self.log_scale.dtype)
             pooled = (weights * self.reader.features(tokens, mask)).sum(1) / weights.sum(1)
-        return F.normalize(self.text_projection(self.dropout(pooled)), dim=-1)
+        return F.normalize(
+            self.text_projection(self.dropout(pooled.to(self.log_scale.dtype))), dim=-1
+        )
 
     def text_parts(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """The states of tokens in the shared space [B, T, w], and how much each counts [B, T]: the

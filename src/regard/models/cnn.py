@@ -17,8 +17,9 @@ from torch import Tensor, nn
 
 from regard.configs.cnn import CnnConfig
 from regard.configs.image import ImageShape
-from regard.layers.convolutions import Convolution, ResidualBlock
+from regard.layers.convolutions import Conv2d, Convolution, ResidualBlock
 from regard.layers.images import Encoded, Standardise, as_grid
+from regard.layers.precision import lowered
 
 # Directions in which images hardly vary are not stretched beyond what this allows.
 LEAST_VARIANCE = 5e-4
@@ -52,13 +53,13 @@ class Cnn(nn.Module):
         self.whiten.initialise(self.standardise(images))
 
     def forward(self, images: Tensor) -> Encoded:
-        x = F.gelu(self.whiten(self.standardise(images)))
+        x = F.gelu(self.whiten(lowered(self.standardise(images))))
         for stage in self.stages:
             x = stage(x)
         return Encoded(as_grid(x), x.amax((2, 3)))
 
 
-class Whiten(nn.Conv2d):
+class Whiten(Conv2d):
     """A convolution of 2 × 2 pixels whose outputs are uncorrelated on the data, each with both
     signs. Only its bias is learned.
     """

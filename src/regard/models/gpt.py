@@ -17,6 +17,7 @@ from regard.configs.gpt import GPTConfig
 from regard.layers.dropout import Dropout
 from regard.layers.key_value_cache import KeyValueCache
 from regard.layers.positions import Learned, Rotary, Sinusoidal
+from regard.layers.precision import lowered
 from regard.layers.transformer import EncoderBlock
 from regard.models.stack import stack_sizes
 
@@ -74,7 +75,7 @@ class GPT(nn.Module):
             x = x * math.sqrt(self.config.d_model)
         if self.positions is not None:
             x = x + self.positions(start, tokens.size(1), x)
-        return self.dropout(x)  # type: ignore[no-any-return]
+        return self.dropout(lowered(x))  # type: ignore[no-any-return]
 
     def rotation(self, start: int, length: int, like: Tensor) -> Tensor | None:
         return None if self.rotary is None else self.rotary(start, length, like)

@@ -32,4 +32,5 @@ class ImageLabeller(nn.Module):
 
     def forward(self, images: Tensor) -> Tensor:
         """Logits [B, L]"""
-        return self.output(self.dropout(self.features(images)))  # type: ignore[no-any-return]
+        features = self.dropout(self.features(images))
+        return self.output(features.to(self.output.weight.dtype))  # type: ignore[no-any-return]

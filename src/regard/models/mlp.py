@@ -13,6 +13,8 @@ from regard.configs.image import ImageShape
 from regard.configs.mlp import MlpConfig
 from regard.layers.dropout import Dropout
 from regard.layers.images import Encoded, Standardise
+from regard.layers.linear import Linear
+from regard.layers.precision import lowered
 
 
 class Mlp(nn.Module):
@@ -25,7 +27,7 @@ class Mlp(nn.Module):
         pixels = shape.height * shape.width * shape.channels
         widths = [pixels, *[config.d_model] * config.num_layers]
         self.layers: Sequence[nn.Linear] = nn.ModuleList(  # type: ignore[assignment]
-            nn.Linear(before, after) for before, after in pairwise(widths)
+            Linear(before, after) for before, after in pairwise(widths)
         )
         for layer in self.layers:
             nn.init.normal_(layer.weight, std=(2 / layer.in_features) ** 0.5)
@@ -38,7 +40,7 @@ class Mlp(nn.Module):
 
     def forward(self, images: Tensor) -> Encoded:
         """The grid has one place, since an MLP has no places: [B, 1, d]"""
-        x: Tensor = self.standardise(images).flatten(1)
+        x: Tensor = lowered(self.standardise(images)).flatten(1)
         for layer in self.layers:
             x = F.relu(layer(self.dropout(x) if layer is not self.layers[0] else x))
         return Encoded(x[:, None], x)

@@ -19,6 +19,7 @@ from regard.layers.distributions import DISTRIBUTIONS
 from regard.layers.dropout import Dropout
 from regard.layers.key_value_cache import KeyValueCache
 from regard.layers.positions import Learned
+from regard.layers.precision import lowered
 from regard.layers.series import (
     Known,
     LastSeason,
@@ -103,14 +104,14 @@ class SeriesTransformer(nn.Module):
     def encoded(self, values: Tensor, known: Tensor, causal: bool) -> Tensor:
         """[B, N, P] and [B, N, P, K] → [B, N, d]"""
         x = self.embedding(values, known)
-        x = self.dropout(x + self.positions(0, x.size(1), x))
+        x = self.dropout(lowered(x + self.positions(0, x.size(1), x)))
         for block in self.encoder:
             x = block(x, causal=causal)
         return self.norm(x)  # type: ignore[no-any-return]
 
     def parameters_of(self, x: Tensor) -> Tensor:
         """[B, N, d] → [B, N * P, D]"""
-        found: Tensor = self.output(self.dropout(x))
+        found: Tensor = self.output(self.dropout(x.to(self.output.weight.dtype)))
         apart: Tensor = found.unflatten(-1, (self.config.patch_size, -1))
         return apart.flatten(1, 2)
 

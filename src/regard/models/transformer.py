@@ -23,6 +23,7 @@ from regard.layers.key_value_cache import (
 )
 from regard.layers.masks import key_mask
 from regard.layers.positions import Learned, Rotary, Sinusoidal
+from regard.layers.precision import lowered
 from regard.layers.transformer import BlockSizes, DecoderBlock, EncoderBlock
 
 
@@ -145,7 +146,7 @@ class Transformer(nn.Module):
         x: Tensor = embedding(ids) * math.sqrt(self.config.d_model)
         if self.positions is not None:
             x = x + self.positions(start, ids.size(1), x)
-        return self.dropout(x)  # type: ignore[no-any-return]
+        return self.dropout(lowered(x))  # type: ignore[no-any-return]
 
     def rotation(self, start: int, length: int, like: Tensor) -> Tensor | None:
         return None if self.rotary is None else self.rotary(start, length, like)

@@ -14,6 +14,7 @@ from regard.layers.dropout import Dropout
 from regard.layers.grid_positions import grid_rotation, grid_sinusoids
 from regard.layers.images import Encoded, Standardise
 from regard.layers.patches import ConvolutionStem, PatchStem
+from regard.layers.precision import lowered
 from regard.layers.transformer import EncoderBlock
 from regard.models.stack import stack_sizes
 
@@ -83,12 +84,12 @@ class Vit(nn.Module):
 
     def embed(self, images: Tensor) -> Tensor:
         """[B, C, H, W] → [B, P, d], or [B, 1 + P, d] with the class token"""
-        x: Tensor = self.stem(self.standardise(images))
+        x: Tensor = self.stem(lowered(self.standardise(images)))
         if self.tokens:
             x = torch.cat((self.class_token.expand(len(x), 1, -1), x), dim=1)
         if self.positions is not None:
             x = x + self.positions
-        return self.dropout(self.embedding_norm(x))  # type: ignore[no-any-return]
+        return self.dropout(lowered(self.embedding_norm(x)))  # type: ignore[no-any-return]
 
     def forward(self, images: Tensor) -> Encoded:
         x = self.embed(images)

@@ -95,6 +95,7 @@ TASKS: dict[str, Entry] = {
             commands=frozenset(
                 {"translate", "file", "learn", "compare", "heads", "prune"}
                 | {"inspect alignment", "inspect confidence", "inspect gradients"}
+                | {"inspect shortlist"}
                 | {"export ctranslate2", "export huggingface"}
             ),
             families=("marian", "pegasus"),

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import Any
 
 import torch
 from torch import nn
@@ -13,7 +12,6 @@ from regard.evaluate.validation import expected_seconds
 from regard.layers.batch_norm import BatchNorm2d
 from regard.machine import cores, devices, memory
 from regard.made_with import MadeWith
-from regard.objectives import Loss
 from regard.planning.plan import training_formula
 from regard.recipe import Recipe
 from regard.run import Run
@@ -29,6 +27,7 @@ from regard.training.judge import Judge
 from regard.training.log import Log, remarks
 from regard.training.loop import Objective, TrainingData, derived_seed
 from regard.training.parallel import shard
+from regard.training.precision import choose, in_precision
 from regard.training.setup import FoundSetup, TrainingSetup
 from regard.training.state import TrainingState
 from regard.training.stopping import stopping
@@ -68,8 +67,6 @@ def train_prepared(
         yield Note(remark)
     if setup.answers_at_once and not state.step and members.leads:
         yield from judged_at_once(run, recipe, state, setup)
-    dtype = devices.choose_precision(recipe.train.precision, device)
-    objective = in_precision(setup.objective, device, dtype)
     data = TrainingData(
         setup.examples,
         setup.batches,
@@ -79,8 +76,10 @@ def train_prepared(
         in_step=normalises_batches(state.model),
     )
     yield Phase("Trying a few batches, to measure memory and time")
-    with unchanged_buffers(state.model):
-        data.slices = slices_that_fit(state.model, objective, data)
+    dtype, chosen = fitted(recipe, setup, state, data, device)
+    objective = in_precision(setup.objective, device, dtype)
+    if chosen:
+        yield Note(chosen)
     if data.in_step and data.slices > 1:
         yield Note(
             f"memory is short, so batches are cut into {data.slices} parts, and batch "
@@ -119,6 +118,25 @@ def judged_at_once(
     with Log(run.folder, 0, tensorboard=False) as log:
         clock = TimeLeft(recipe.train, 0.0, 0.0, 0)
         yield Judge(run, recipe, state, setup, log, clock).judge(state.judged_weights())
+
+
+def fitted(
+    recipe: Recipe,
+    setup: TrainingSetup,
+    state: TrainingState,
+    data: TrainingData,
+    device: torch.device,
+) -> tuple[torch.dtype, str]:
+    """Cut batches into slices where memory is short, and choose the type to train in, with a remark
+    or "". On a CPU slices are measured in float32, since the type is chosen by whole updates.
+    """
+    objective, train = setup.objective, recipe.train
+    if device.type != "cpu":
+        known = devices.choose_precision(train.precision, device)
+        objective = in_precision(objective, device, known)
+    with unchanged_buffers(state.model):
+        data.slices = slices_that_fit(state.model, objective, data)
+        return choose(train, state.model, setup.objective, data, state.precision_so_far)
 
 
 def tried(
@@ -197,14 +215,3 @@ def conditions(device: torch.device, dtype: torch.dtype, data: TrainingData) -> 
         "threads": str(torch.get_num_threads()),
         "torch": torch.__version__,
     }
-
-
-def in_precision(objective: Objective, device: torch.device, dtype: torch.dtype) -> Objective:
-    """The task's objective, with its products in the chosen precision."""
-
-    def mixed(model: Any, batch: Any) -> Loss:
-        with torch.autocast(device.type, dtype=dtype):
-            return objective(model, batch)
-
-    # Even a disabled autocast costs a narrow model a tenth of its speed.
-    return objective if dtype == torch.float32 else mixed

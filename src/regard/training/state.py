@@ -86,6 +86,11 @@ class TrainingState:
     def step(self) -> int:
         return self.progress.position.step
 
+    @property
+    def precision_so_far(self) -> str | None:
+        """The type that the run was trained in; the first versions noted none."""
+        return self.progress.conditions.get("precision", "float32") if self.step else None
+
     def tensors(self) -> dict[str, Tensor]:
         """The tensors of a checkpoint, gathered by all processes of a team together."""
         groups = {

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from regard.decode.search import Search
 from regard.engines import Engine, EngineName
-from regard.engines.ctranslate2 import CTranslate2, fingerprint, graphics_cards
+from regard.engines.ctranslate2 import CTranslate2, fingerprint
+from regard.engines.package import graphics_cards
 from regard.errors import RequestError, RunError
 from regard.run import Run
 from regard.text.tokenizer import Tokenizers
@@ -30,11 +31,20 @@ class Loaded(NamedTuple):
     folder: Path
 
 
-def loaded(folder: Path, device: str, engine: EngineName, int8: bool, cores: int = 0) -> Loaded:
+def loaded(
+    folder: Path,
+    device: str,
+    engine: EngineName,
+    int8: bool,
+    cores: int = 0,
+    shortlist: bool = False,
+) -> Loaded:
     """The translator of a folder, with the engine that was asked for, or with the one that can do
     what was asked for. CTranslate2 uses all cores, unless there is a number of them.
     """
     if engine == "torch":
+        if shortlist:
+            raise RequestError("engine torch: has no shortlists; use ctranslate2")
         if int8:
             raise RequestError("engine torch: has no int8; use ctranslate2 or leave int8 out")
         return with_torch(folder, device)
@@ -48,11 +58,13 @@ def loaded(folder: Path, device: str, engine: EngineName, int8: bool, cores: int
                 "use --engine torch or --device cpu"
             )
         found = fingerprint(Run(folder))
-        fast = CTranslate2.of_run(folder, int8=int8, otherwise=otherwise, cores=cores)
+        fast = CTranslate2.of_run(
+            folder, int8=int8, shortlist=shortlist, otherwise=otherwise, cores=cores
+        )
     except RequestError as error:
         if int8:
             raise RequestError(f"{error}; int8 is CTranslate2's alone, leave it out") from None
-        if engine == "ctranslate2":
+        if engine == "ctranslate2" or shortlist:
             raise
         return slow()
     except OSError:

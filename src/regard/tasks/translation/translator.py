@@ -100,6 +100,7 @@ class Translator(Searches, TranslatesFiles):
         device: str = "cpu",
         engine: EngineName = "torch",
         int8: bool = False,
+        shortlist: bool = False,
     ) -> Self:
         """Load the translator of a run folder.
 
@@ -113,6 +114,9 @@ class Translator(Searches, TranslatesFiles):
             What searches: `"torch"`, `"ctranslate2"`, or `"auto"`, which prefers ctranslate2.
         int8
             With ctranslate2: calculate with 8-bit numbers, which is faster and changes some words.
+        shortlist
+            With ctranslate2: only words that the run's shortlist has for a source, or for others
+            that are searched with it.
 
         Returns
         -------
@@ -125,7 +129,7 @@ class Translator(Searches, TranslatesFiles):
         RequestError
             The engine cannot do what is asked for.
         """
-        return cls(*loaded(Path(folder), device, engine, int8))
+        return cls(*loaded(Path(folder), device, engine, int8, shortlist=shortlist))
 
     def languages(self) -> tuple[str, str] | None:
         """The languages, such as `("fr", "en")`: as the run says, its recipe, or the names of its
