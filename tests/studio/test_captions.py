@@ -120,7 +120,7 @@ def test_images_are_offered_with_their_captions(runs: dict[str, OpenRun]) -> Non
     assert some == [found[2]]
     with pytest.raises(RequestError, match="no validation image 9"):
         image_samples(runs["mean"], Samples(places=[9]))
-    assert runs["mean"].describe()["views"] == ["match", "training", "map"]
+    assert runs["mean"].describe()["views"] == ["match", "training", "map", "blocks"]
 
 
 def test_the_table_of_similarities_is_pythons(runs: dict[str, OpenRun]) -> None:

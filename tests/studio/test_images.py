@@ -115,7 +115,7 @@ def test_validation_images_take_turns_by_label(runs: dict[str, OpenRun]) -> None
     assert len(base64.b64decode(found["samples"][0]["pixels"])) == 16 * 16 * 3
     # A run whose images were removed still has its view.
     assert image_samples(runs["cnn"], Samples())["samples"] == []
-    assert runs["cnn"].describe()["views"] == ["image", "training"]
+    assert runs["cnn"].describe()["views"] == ["image", "training", "blocks"]
 
 
 def test_positions_are_of_patches(runs: dict[str, OpenRun]) -> None:

@@ -232,7 +232,7 @@ def test_without_its_training_data_the_end_is_shown(
 
 def test_the_server_answers_and_refuses(serving: Served, folders: dict[str, Path]) -> None:
     (described,) = serving.ask("/api/runs").json()["runs"]
-    assert described["views"] == ["series", "training"]
+    assert described["views"] == ["series", "training", "blocks"]
     found = serving.ask("/api/series_forecast", {"series": 1, "end": 300})
     assert found.status == 200
     assert len(found.json()["median"]) == HORIZON

@@ -75,6 +75,6 @@ def test_every_token_attends_to_all_it_may(task: str, runs: dict[str, OpenRun]) 
 
 def test_only_the_views_that_make_sense_are_offered(runs: dict[str, OpenRun]) -> None:
     for run in runs.values():
-        assert run.describe()["views"] == ["text", "model", "training", "map"]
+        assert run.describe()["views"] == ["text", "model", "training", "map", "blocks"]
         with pytest.raises(RequestError, match="does not translate"), run.translator():
             pass

@@ -21,7 +21,9 @@ def written(folder: Path, values: object) -> Path:
 
 def test_the_built_in_tour_asks_something_at_each_of_about_twelve_steps() -> None:
     tour = read_tour(BUILT_IN)
-    assert 11 <= len(tour["steps"]) <= 14
+    # A model has one of three kinds of positions.
+    steps = [step for step in tour["steps"] if "rotary" not in step["only"]]
+    assert 11 <= len([step for step in steps if "learned" not in step["only"]]) <= 14
     assert all(step["ask"] and step["after"] for step in tour["steps"])
 
 
@@ -118,6 +120,7 @@ def test_the_tour_sets_the_page_asks_and_checks(page: Visitor) -> None:
 
 def test_an_action_is_seen(page: Visitor) -> None:
     steps = read_tour(BUILT_IN)["steps"]
+    steps = [each for each in steps if not {"rotary", "learned"} & set(each["only"])]
     number = next(at for at, each in enumerate(steps) if each["title"].startswith("Do we need"))
     page.open(text=TEXT, tour=number + 1, view="heads")
     page.wait(lambda: page.text("#tour-card h2").startswith("Do we need"))
@@ -127,8 +130,7 @@ def test_an_action_is_seen(page: Visitor) -> None:
 
 
 def test_a_choice_is_checked_and_the_tour_ends(page: Visitor) -> None:
-    steps = read_tour(BUILT_IN)["steps"]
-    page.open(text=TEXT, tour=len(steps), view="training")
+    page.open(text=TEXT, tour=60, view="training")
     page.wait(lambda: page.all(".tour-option"))
     page.all(".tour-option")[0].click()
     assert "Not yet" in said(page)

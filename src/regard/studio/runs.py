@@ -80,7 +80,7 @@ class OpenRun:
             "problem": self.problem,
             "task": self.task,
             # Whatever has words can show them on a map.
-            "views": [*views_of(entry, sizes), *(["map"] if has_words(run) else [])],
+            "views": [*views_of(entry, sizes), *(["map"] if has_words(run) else []), "blocks"],
             "title": entry.title,
             "explanation": entry.explanation,
             "kind": sizes.get("kind", "transformer"),

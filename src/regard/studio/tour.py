@@ -66,7 +66,7 @@ class Step(Part):
     title: Text
     text: Text
     link: str = Field(default="", max_length=4_000)  # "view=heads&layer=1"
-    only: list[str] = Field(default=[], max_length=10)  # kinds of models: "transformer", "gpt"
+    only: list[str] = Field(default=[], max_length=10)  # models: "transformer", "rotary"
     ask: Number | Choice | Action | None = None
     after: str = Field(default="", max_length=2_000)  # what is said to the right answer
 
@@ -117,7 +117,7 @@ def problem_of(step: Step) -> str:
     return ""
 
 
-VIEWS = {"map", *(view for entry in tasks.TASKS.values() for view in entry.views)}
+VIEWS = {"map", "blocks", *(view for entry in tasks.TASKS.values() for view in entry.views)}
 
 
 def states() -> set[str]:

@@ -29,6 +29,7 @@ from regard.tasks.neighbours import has_words
 
 # Views whose questions can be answered beforehand.
 VIEWS = ("translate", "text", "model", "alignment", "heads", "numbers", "beam", "map", "training")
+VIEWS_WITHOUT_A_MODEL = ("blocks",)
 VIEWS_OF_POSITIONS = "positions"
 LENGTH_OF_POSITIONS, WORDS = 48, 600
 # A file that is sent by mail or put on a page for a class.
@@ -104,7 +105,11 @@ def record_run(recorder: Recorder, examples: list[Values], translates: bool) -> 
     """What the page asks about the run itself."""
     run = recorder.run
     described = run.describe()
-    views = [each for each in (*VIEWS, VIEWS_OF_POSITIONS) if each in described["views"]]
+    views = [
+        each
+        for each in (*VIEWS, *VIEWS_WITHOUT_A_MODEL, VIEWS_OF_POSITIONS)
+        if each in described["views"]
+    ]
     if has_words(_run(run)):
         recorder.ask("word_map", {"count": WORDS})
     if translates:

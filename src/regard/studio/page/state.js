@@ -45,6 +45,8 @@ export const DEFAULTS = Object.freeze({
   near: "", // a word that a map of words shows the neighbours of
   shown: 600, // words on the map
   box: "", // of the model, which is open
+  block: "collapse", // the experiment, and its controls in their order
+  knobs: [],
   tour: 0, // the step of the tour; 0 is none
   shuffle: 1, // which of the orders of the words is tried
 });

@@ -26,7 +26,8 @@ export function stepsFor(tour, run) {
   return tour.steps.filter((step) => {
     const { view } = parse(step.link);
     const shown = !step.link.includes("view=") || run.views.includes(view);
-    return shown && (!step.only.length || step.only.includes(run.kind));
+    const known = [run.kind, run.model.positions];
+    return shown && (!step.only.length || step.only.some((each) => known.includes(each)));
   });
 }
 

@@ -1,6 +1,7 @@
 // The views, in the order of the tabs: [name, title, function that makes one].
 
 import { alignment } from "./views/alignment.js";
+import { blocks } from "./views/blocks.js";
 import { beam } from "./views/beam.js";
 import { caption } from "./views/caption.js";
 import { compare } from "./views/compare.js";
@@ -32,4 +33,5 @@ export const VIEWS = [
   ["training", "Training", training],
   ["positions", "Positions", positions],
   ["compare", "Compare", compare],
+  ["blocks", "Blocks", blocks],
 ];

@@ -1,0 +1,83 @@
+"""Every command of the lecture note is executed, on small runs with the names that it uses."""
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from regard.cli import main
+from tests.studio.conftest import folders
+
+__all__ = ["folders"]
+
+NOTE = Path(__file__).parent.parent / "docs" / "the-transformer.md"
+COMMANDS = [
+    *re.findall(r"^    (regard .+)$", NOTE.read_text("utf-8"), re.MULTILINE),
+    *re.findall(r"`(regard train [^`]+)`", NOTE.read_text("utf-8")),
+]
+# They train for minutes; `tests/training` and `tests/cli` train the same way, on less.
+TRAINS = ("regard demo", "regard train phrasebook-gru-attention --out runs/gru")
+REGARD = [sys.executable, "-m", "regard"]
+
+
+@pytest.fixture(scope="module")
+def classroom(folders: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the two runs of the note. Commands may write into it."""
+    place = tmp_path_factory.mktemp("classroom")
+    shutil.copytree(folders["digits"], place / "runs" / "demo")
+    shutil.copytree(folders["recurrent"], place / "runs" / "gru")
+    return place
+
+
+def test_the_note_has_commands() -> None:
+    assert len(COMMANDS) >= 15
+    assert set(TRAINS) <= set(COMMANDS)
+
+
+@pytest.mark.parametrize("command", [each for each in COMMANDS if each not in TRAINS])
+def test_a_command_of_the_note_does_what_it_says(
+    command: str,
+    classroom: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = shlex.split(command)[1:]
+    if words[0] == "studio" and "--publish" not in words:
+        opens_a_page(words, classroom)
+        return
+    monkeypatch.chdir(classroom)
+    main(words)
+    assert capsys.readouterr().out.strip() or {"--picture", "--html"} & set(words)
+    for word in words:
+        if word.endswith((".html", ".png")):
+            assert (classroom / word).stat().st_size > 1_000
+
+
+def opens_a_page(words: list[str], classroom: Path) -> None:
+    """The studio stays open until it is closed; here without a browser."""
+    words = [*(word for word in words if word != "--open"), "--port", "0"]
+    with subprocess.Popen([*REGARD, *words], cwd=classroom, stdout=subprocess.PIPE) as server:
+        try:
+            assert server.stdout is not None
+            address = server.stdout.readline().decode().strip()
+            with urllib.request.urlopen(address, timeout=60) as answer:
+                assert b"regard studio" in answer.read()
+        finally:
+            server.terminate()
+
+
+@pytest.mark.parametrize("command", TRAINS)
+def test_a_training_of_the_note_can_begin(command: str) -> None:
+    """What it would train is there."""
+    from regard.cli import app
+    from regard.recipe_catalogue import catalogue
+
+    app.parse_args(shlex.split(command)[1:], exit_on_error=False, print_error=False)
+    names = [each.name for each in catalogue()]
+    assert "demo" in names
+    assert "phrasebook-gru-attention" in names
