@@ -1,19 +1,23 @@
 """Every command of the lecture note is executed, on small runs with the names that it uses."""
 
+import json
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 import urllib.request
 from pathlib import Path
+from typing import Any
 
 import pytest
+import torch
 
 from regard.cli import main
-from tests.studio.conftest import folders
-
-__all__ = ["folders"]
+from regard.recipe import parse
+from regard.run import Run
+from regard.text.tokenizer import Tokenizer, Tokenizers
+from regard.weights import build, save_model, weights
+from tests.studio.conftest import log_lines, pairs
 
 NOTE = Path(__file__).parent.parent / "docs" / "the-transformer.md"
 COMMANDS = [
@@ -25,12 +29,37 @@ TRAINS = ("regard demo", "regard train phrasebook-gru-attention --out runs/gru")
 REGARD = [sys.executable, "-m", "regard"]
 
 
+# The demo's layers and heads, narrow; and a recurrent model beside it. Neither has learned anything.
+MODELS: dict[str, dict[str, Any]] = {
+    "demo": {"encoder_layers": 2, "decoder_layers": 2, "d_model": 16, "d_ff": 16, "num_heads": 4},
+    "gru": {"kind": "recurrent", "cell": "gru", "d_model": 16, "attention": "additive"},
+}
+
+
 @pytest.fixture(scope="module")
-def classroom(folders: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def classroom(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the two runs of the note. Commands may write into it."""
     place = tmp_path_factory.mktemp("classroom")
-    shutil.copytree(folders["digits"], place / "runs" / "demo")
-    shutil.copytree(folders["recurrent"], place / "runs" / "gru")
+    found = {"train": pairs(40, seed=1), "valid": pairs(8, seed=2)}
+    for name, examples in found.items():
+        for side, suffix in enumerate(("xx", "yy")):
+            lines = "".join(pair[side] + "\n" for pair in examples)
+            (place / f"{name}.{suffix}").write_text(lines, encoding="utf-8")
+    tokenizer = Tokenizer.train((t for pair in found["train"] for t in pair), vocabulary_size=330)
+    for name, sizes in MODELS.items():
+        data = {"folder": str(place), "train": ["train.xx", "train.yy"]}
+        data["valid"] = ["valid.xx", "valid.yy"]
+        recipe = parse({"data": data, "model": sizes, "decode": {"max_length_ratio": 0.1}}, name)
+        run = Run(place / "runs" / name)
+        run.training.mkdir(parents=True)
+        run.save_recipe(recipe)
+        run.save_tokenizers(Tokenizers(tokenizer, tokenizer))
+        torch.manual_seed(1)
+        of_data = {"inputs": len(tokenizer), "outputs": len(tokenizer)}
+        save_model(run, weights(build(recipe, of_data)), 1, of_data)
+        text = "".join(json.dumps(line) + "\n" for line in log_lines(found["train"]))
+        (run.folder / "log.jsonl").write_text(text)
+        run.save_info({"step": 1, "languages": ["xx", "yy"], "parameters": 12345})
     return place
 
 

@@ -31,6 +31,7 @@ from regard.tasks.neighbours import has_words
 VIEWS = ("translate", "text", "model", "alignment", "heads", "numbers", "beam", "map", "training")
 VIEWS_WITHOUT_A_MODEL = ("blocks",)
 VIEWS_OF_POSITIONS = "positions"
+NEEDS_A_PAIR = ("numbers", "positions")
 LENGTH_OF_POSITIONS, WORDS = 48, 600
 # A file that is sent by mail or put on a page for a class.
 LARGEST = 3_000_000
@@ -92,9 +93,12 @@ def translated(recorder: Recorder, text: str) -> tuple[Values, Values, Values]:
 def looked_at(recorder: Recorder, text: str) -> tuple[Values, Values, Values]:
     asked = {"text": text}
     found = recorder.ask("text", asked)
-    for layer in range(len(found["heads"])):
-        for measure in ("weights", "norm"):
-            recorder.tensor("text_layer", {**asked, "layer": layer, "measure": measure})
+    heads = {"": found["heads"], **recorder.ask("text_trace", asked)["heads"]}
+    for kind, counts in heads.items():
+        of_kind = {**asked, "kind": kind} if kind else asked
+        for layer in range(len(counts)):
+            for measure in ("weights", "norm"):
+                recorder.tensor("text_layer", {**of_kind, "layer": layer, "measure": measure})
     figure = figure_answers(recorder, asked, 1)
     rows = len(figure["labels"]["text"])
     figure_answers(recorder, asked, rows)
@@ -110,6 +114,8 @@ def record_run(recorder: Recorder, examples: list[Values], translates: bool) -> 
         for each in (*VIEWS, *VIEWS_WITHOUT_A_MODEL, VIEWS_OF_POSITIONS)
         if each in described["views"]
     ]
+    if not translates:
+        views = [each for each in views if each not in NEEDS_A_PAIR]
     if has_words(_run(run)):
         recorder.ask("word_map", {"count": WORDS})
     if translates:
@@ -120,7 +126,7 @@ def record_run(recorder: Recorder, examples: list[Values], translates: bool) -> 
             length = min(LENGTH_OF_POSITIONS, found.model.longest)
             recorder.ask("positions", {"length": length})
         else:
-            views.remove("positions")
+            views = [each for each in views if each != VIEWS_OF_POSITIONS]
     described |= {
         "status": "ready",
         "finished": True,

@@ -2,6 +2,9 @@
 
 export class Problem extends Error {}
 
+/** A lesson needs no server, so this is never thrown; others ask for its name. */
+export class NoAnswer extends Problem {}
+
 const NEEDS = "This needs the model, and a lesson is a recording";
 
 const answers = unpacked(document.getElementById("answers"));

@@ -7,9 +7,9 @@ export const collapse = {
   text: "Left: two layers, one after the other. Right: one layer with W₂W₁ and W₂b₁ + b₂. Put a ReLU between the two, and no single layer can do the same.",
   controls: [{ name: "between", label: "Between them", options: ["nothing", "ReLU"] }],
   ask: {
-    question: "With nothing between them: how many of the four numbers differ?",
+    question: "With nothing between them: how large is the largest difference, but for rounding?",
     number: 0,
-    within: 0,
+    within: 1e-9,
   },
   after: "So a stack without activations is never more than one layer, however deep.",
   run({ between }, seed) {
