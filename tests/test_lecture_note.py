@@ -29,7 +29,7 @@ TRAINS = ("regard demo", "regard train phrasebook-gru-attention --out runs/gru")
 REGARD = [sys.executable, "-m", "regard"]
 
 
-# The demo's layers and heads, narrow; and a recurrent model beside it. Neither has learned anything.
+# The demo's layers and heads, narrow, and a recurrent model. Neither has learned anything.
 MODELS: dict[str, dict[str, Any]] = {
     "demo": {"encoder_layers": 2, "decoder_layers": 2, "d_model": 16, "d_ff": 16, "num_heads": 4},
     "gru": {"kind": "recurrent", "cell": "gru", "d_model": 16, "attention": "additive"},
