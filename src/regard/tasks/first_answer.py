@@ -49,7 +49,9 @@ def suggested(network: Suggestion, asked: Mapping[str, Any], characters: int) ->
         way = Reason(f"a linear model with weights for {parts}, which is found at once", about)
         return Suggestion(values, [first, way])
     way = Reason(f"first a linear model with weights for {parts}; then, to join it,", about)
-    return Suggestion({**network.values, "linear": read}, [first, way, *others])
+    # A network that is slower to learn than a linear model gets half of its updates to join it.
+    train = {**network.values["train"], "patience": 8}
+    return Suggestion({**network.values, "linear": read, "train": train}, [first, way, *others])
 
 
 def described(found: Description, recipe: Any, run: Run | None) -> Description:
