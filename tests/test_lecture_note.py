@@ -107,6 +107,6 @@ def test_a_training_of_the_note_can_begin(command: str) -> None:
     from regard.recipe_catalogue import catalogue
 
     app.parse_args(shlex.split(command)[1:], exit_on_error=False, print_error=False)
-    names = [each.name for each in catalogue()]
+    names = list(catalogue())
     assert "demo" in names
     assert "phrasebook-gru-attention" in names
