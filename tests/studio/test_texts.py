@@ -75,6 +75,9 @@ def test_every_token_attends_to_all_it_may(task: str, runs: dict[str, OpenRun]) 
 
 def test_only_the_views_that_make_sense_are_offered(runs: dict[str, OpenRun]) -> None:
     for run in runs.values():
-        assert run.describe()["views"] == ["text", "model", "training", "map", "blocks"]
+        assert run.describe()["views"] == [
+            *("text", "model", "alignment", "heads", "numbers", "training", "positions"),
+            *("compare", "map", "blocks"),
+        ]
         with pytest.raises(RequestError, match="does not translate"), run.translator():
             pass
