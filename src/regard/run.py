@@ -381,11 +381,10 @@ class Run:
         that were not there `before`, encoded data, and the folders that it `made`. Other files are
         somebody's own. The caller holds the lock.
         """
-        names = ("recipe.toml", "labels.json", "words.json", "source_words.bin", "vocabulary.tsv")
-        others = ("series.safetensors", "linear.safetensors", "frequent_labels.json")
-        own = (self.folder / name for name in (*names, *others))
-        for path in {*own, *self.folder.glob("*tokenizer.json")} - before:
-            path.unlink(missing_ok=True)
+        own = ["recipe.toml", "labels.json", "words.json", "source_words.bin", "vocabulary.tsv"]
+        own += ["series.safetensors", "linear.safetensors", "frequent_labels.json"]
+        for old in {*map(self.folder.joinpath, own), *self.folder.glob("*tokenizer.json")} - before:
+            old.unlink(missing_ok=True)
         shutil.rmtree(self.training / "data", ignore_errors=True)
         # The lock last: from here on, another process may start.
         self.lock_path.unlink(missing_ok=True)
