@@ -180,6 +180,7 @@ def link(name: str) -> Change:
     def change(folder: Path) -> None:
         outside = folder.parent / "outside"
         outside.mkdir(exist_ok=True)
+        (folder / name).touch()
         (folder / name).rename(outside / name)
         (folder / name).symlink_to(outside / name)
 

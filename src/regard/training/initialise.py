@@ -3,10 +3,10 @@
 import torch
 from torch import nn
 
-from regard.errors import RecipeError
+from regard.errors import RecipeError, RunError
 from regard.made_with import check
 from regard.run import Run
-from regard.weights import kept, read_tensors
+from regard.weights import all_finite, kept, read_tensors
 
 # Weights that belong to a task, not to what a model has learned of the language.
 OWN = ("output.", "pooler.", "relation.", "head.", "head_norm.")
@@ -23,6 +23,10 @@ def from_run(model: nn.Module, folder: str) -> str:
         plain = name.removeprefix("reader.")
         found = tensors.get(name, tensors.get(plain, tensors.get(f"reader.{name}")))
         if found is not None and found.shape == own.shape:
+            if not all_finite({name: found}):
+                raise RunError(
+                    f"{path}: {plain} holds numbers that are not finite; train that run again"
+                )
             own.copy_(found)
         elif not plain.startswith(OWN):
             what = "it has none" if found is None else f"there it is {tuple(found.shape)}"
