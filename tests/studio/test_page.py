@@ -496,6 +496,8 @@ def test_only_the_keyboard(page: Visitor, translator: Translator) -> None:
     page.wait(lambda: page.text("#output") == expected)
     page.press(Keys.ESCAPE)
     page.press("]")
+    page.wait(lambda: "view=model" in page.driver.current_url)
+    page.press("]")
     page.wait(lambda: page.all(".row-label"))
     page.press("w")
     page.wait(lambda: "words=0" in page.driver.current_url)
