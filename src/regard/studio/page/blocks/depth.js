@@ -9,7 +9,7 @@ const WAYS = {
   "residual and norm": (x, inner) => plus(x, inner(normalised(x))),
 };
 
-/** The size of a signal after each layer, and of the gradient of the last output's sum of squares. */
+/** The size of a signal after each layer, and of a gradient that has size 1 at the last. */
 export function travel(way, layers, gain, seed) {
   const draw = normals(seed);
   const weights = Array.from({ length: layers }, () => matrix(WIDTH, WIDTH, draw, gain / Math.sqrt(WIDTH)));
@@ -18,7 +18,8 @@ export function travel(way, layers, gain, seed) {
     const inner = (x) => times(weight, x).map(Math.tanh);
     states.push(WAYS[way](states.at(-1), inner));
   }
-  let gradient = states.at(-1).map((each) => each);
+  const last = size(states.at(-1));
+  let gradient = states.at(-1).map((each) => each / last);
   const gradients = [size(gradient)];
   for (let layer = layers - 1; layer >= 0; layer -= 1) {
     gradient = back(way, weights[layer], states[layer], gradient);
@@ -52,7 +53,7 @@ function beforeNorm(x, gradient) {
 
 export const depth = {
   title: "Through fifty layers and back",
-  text: "Each layer is tanh(W x) with random W. The line is the size of the signal after each layer; the other is the size of the gradient that comes back to it. The axis is logarithmic.",
+  text: "Each layer is tanh(W x) with random W. The line is the size of the signal after each layer; the other is the size of the gradient that comes back to it, which starts at the end with 1. The axis is logarithmic.",
   controls: [
     { name: "way", label: "Layers", options: Object.keys(WAYS) },
     { name: "layers", label: "How many", min: 1, max: 50, step: 1, value: 30 },

@@ -15,7 +15,7 @@ import { isRight } from "../tour.js";
 export const BLOCKS = { collapse, activations, depth, unrolled, root, kernel };
 
 const SIZE = { width: 640, height: 280, left: 56, right: 12, top: 12, bottom: 34 };
-const LEAST = 1e-12;
+const LEAST = 1e-40;
 
 export function blocks(session) {
   const { store } = session;
