@@ -161,5 +161,5 @@ def test_a_run_gets_the_steps_that_it_has_views_for(
         visitor.driver.get(f"{served.address}#view=text&text=the+cat")
         visitor.wait(lambda: visitor.one("#tour").is_displayed())
         visitor.one("#tour").click()
-        visitor.wait(lambda: "view=training" in visitor.driver.current_url)
-        assert "1 of 1" in visitor.text("#tour-card")
+        visitor.wait(lambda: "worked=attention" in visitor.driver.current_url)
+        assert "1 of 2" in visitor.text("#tour-card")
