@@ -136,7 +136,12 @@ def test_attend_writes_every_kind_of_file(
     assert page.tags.count("script") == 2
     data = json.loads(page.data)
     assert data["labels"]["target_words"] == ["</script>", "deux"]
-    assert [len(heads) for heads in data["maps"]["cross"]] == [2, 2]
+    maps = data["maps"]["cross"]
+    assert [len(heads) for heads in maps["layers"]] == [2, 2]
+    assert len(maps["means"]) == 2
+    # It opens with the map that the terminal shows, and says its name.
+    assert (data["part"], data["layer"], data["head"]) == ("cross", 1, None)
+    assert "the mean of cross.1" in data["name"]
     (first, *rows) = paths["csv"].read_text("utf-8").splitlines()
     assert first.endswith("</s>")
     assert all(abs(sum(map(float, row.split(",")[1:])) - 1) < 1e-5 for row in rows)
