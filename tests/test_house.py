@@ -238,7 +238,7 @@ MANY_PARAMETERS = {
     "regard/decode/sample.py:collect": "the same for sampling",
     "regard/api/train.py:train": "what a person calls, with the options of a command",
     "regard/api/train.py:training_run": "the same, event by event",
-    "regard/tasks/translation/translator.py:translate_file": "the options of `regard file`",
+    "regard/tasks/translation/translating_files.py:translate_file": "the options of `regard file`",
 }
 
 

@@ -20,6 +20,7 @@ from regard.engines.ctranslate2 import fingerprint
 from regard.errors import RunError
 from regard.files import write_file
 from regard.run import Run
+from regard.small_files import open_regular, parse_json
 from regard.text.formatted import Format
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class Job:
 
     @classmethod
     def read(cls, text: str) -> Self:
-        return cls(**json.loads(text))
+        return cls(**parse_json(text))
 
     def translator(self) -> "Translator":
         """The translator of a worker, on one core."""
@@ -114,7 +115,7 @@ def translate_shard(translator: "Translator", job: Job, source: Path) -> None:
 
     shard = Shard(source, 0)
     if not shard.is_done():
-        texts = iter(of_lines(source.read_bytes()))
+        texts = iter(lines_of(source))
         search, found = Search(**job.search), []
         while batch := list(islice(texts, BATCH_LINES)):
             found += [each.text for each in translator.helped(batch, job.form, search, NO_AIDS)]
@@ -125,7 +126,7 @@ def translate_shard(translator: "Translator", job: Job, source: Path) -> None:
 def outputs(shards: Iterable[Shard]) -> Iterator[str]:
     """The translations of finished shards, in order."""
     for shard in shards:
-        yield from of_lines(shard.output.read_bytes())
+        yield from lines_of(shard.output)
 
 
 def remove(folder: Path) -> None:
@@ -141,5 +142,6 @@ def as_lines(texts: Iterable[str]) -> bytes:
     return "".join(f"{text}\n" for text in texts).encode()
 
 
-def of_lines(data: bytes) -> list[str]:
-    return data.decode().split("\n")[:-1]
+def lines_of(path: Path) -> list[str]:
+    with open_regular(path) as file:
+        return file.read().decode().split("\n")[:-1]
