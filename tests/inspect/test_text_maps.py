@@ -151,6 +151,6 @@ def test_attend_measures_what_is_carried(
     page = files["html"].read_text("utf-8")
     data = json.loads(page.split('id="data">')[1].split("</script>")[0])
     assert data["measure"] == "norm"
-    shown = torch.tensor(data["maps"][part][1][0]) / 1000
+    shown = torch.tensor(data["maps"][part]["layers"][1][0]) / 1000
     assert_close(shown, expected, atol=6e-4, rtol=0)
     assert all(path.stat().st_size > 500 for path in files.values())

@@ -88,7 +88,9 @@ INSIDE = {
         "confidence": "Measure how sure a translator's outputs are, on held-out pairs.",
         "positions": "Show how a Transformer encodes positions, and how alike they are.",
         "gradients": "Show how far back the losses of a recurrent decoder reach.",
-        "shortlist": "Learn which pieces translate which, for faster translation.",
+        "shortlist": (
+            "Learn which pieces translate which, from the pairs that a translator was trained on."
+        ),
     },
     "experiment": {
         "attention-matters": "Train without attention, with it, and a Transformer; compare them.",
