@@ -163,7 +163,7 @@ def test_translators_and_other_models_are_served_together_and_a_bomb_costs_them_
                 status, answer = asked(address, path, **values)
                 after, most = measured(address, process)
                 if name == "small.png":  # by then all models are loaded
-                baseline = most
+                    baseline = most
                 assert status in (200, 400), (name, path, answer)
                 # A fifth of a second on most machines; many times that if all pixels were decoded.
                 assert after - before < 10, (name, path)
