@@ -102,19 +102,42 @@ def test_signals_without_a_meaning_and_an_unread_log_do_not_stop_it(runs: dict[s
         process.stderr.close()
 
 
-def measured(address: str, process: "subprocess.Popen[str]") -> tuple[float, float]:
-    """The processor time of a server and its worker in seconds, and the most memory that they had,
-    in megabytes, without the pages of libraries, of which more are there the longer a process runs.
-    """
+def processor_seconds(address: str) -> float:
+    """The processor time of a server and its worker."""
     used = re.findall(r"process_cpu_seconds_total (\d\S*)", fetched(f"{address}metrics"))
     assert len(used) == 2
-    children = Path(f"/proc/{process.pid}/task").glob("*/children")
-    (worker,) = [each for path in children for each in path.read_text().split()]
-    kilobytes = 0
-    for pid in (process.pid, worker):
-        said = dict(re.findall(r"(\w+):\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text()))
-        kilobytes += int(said["VmHWM"]) - int(said["RssFile"])
-    return sum(map(float, used)), kilobytes / 1000
+    return sum(map(float, used))
+
+
+class MostMemory:
+    """The most memory of their own that a server and its worker have within a block, in megabytes,
+    without the pages of files, which the system takes and gives as it likes.
+    """
+
+    def __init__(self, process: "subprocess.Popen[str]") -> None:
+        children = Path(f"/proc/{process.pid}/task").glob("*/children")
+        (worker,) = [each for path in children for each in path.read_text().split()]
+        self._files = [Path(f"/proc/{pid}/status") for pid in (process.pid, worker)]
+        self.megabytes = 0.0
+
+    def look(self) -> None:
+        said = [re.findall(r"RssAnon:\s+(\d+) kB", file.read_text()) for file in self._files]
+        self.megabytes = max(self.megabytes, sum(int(each) for (each,) in said) / 1000)
+
+    def __enter__(self) -> "MostMemory":
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._watch)
+        self._thread.start()
+        return self
+
+    def _watch(self) -> None:
+        while not self._ended.wait(0.002):
+            self.look()
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join()
+        self.look()
 
 
 def asked(address: str, path: str, **values: Any) -> tuple[int, Any]:
@@ -159,9 +182,10 @@ def test_translators_and_other_models_are_served_together_and_a_bomb_costs_them_
                 ("match", {"image": several, "texts": ["a", "b"]}),
                 ("v1/embeddings", {"model": "gallery", "input": f"data:image/x;base64,{text}"}),
             ):
-                before, _ = measured(address, process)
-                status, answer = asked(address, path, **values)
-                after, most = measured(address, process)
+                before = processor_seconds(address)
+                with MostMemory(process) as memory:
+                    status, answer = asked(address, path, **values)
+                after, most = processor_seconds(address), memory.megabytes
                 if name == "small.png":  # by then all models are loaded
                     baseline = most
                 assert status in (200, 400), (name, path, answer)

@@ -246,6 +246,10 @@ def started(
                 other.communicate()
 
 
+# A process that lost a leader which was killed leaves time to `leave_with_leader` to tidy up.
+LEAVING_SECONDS = 0.5
+
+
 def end_process(code: int) -> None:
     """End this process at once if it was in a group. PyTorch's threads outlive the group, and one
     that is busy when Python cleans up aborts the process, although its work is done.
@@ -254,6 +258,8 @@ def end_process(code: int) -> None:
         for stream in (sys.stdout, sys.stderr):
             with suppress(OSError, ValueError):  # closed by whoever read it
                 stream.flush()
+        if code and STORE in os.environ:
+            time.sleep(LEAVING_SECONDS)
         os._exit(code)
 
 
