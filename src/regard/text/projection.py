@@ -22,7 +22,8 @@ PUNCTUATION = 0.25
 NEIGHBOUR = 2.0
 # What may touch a mark.
 TOUCHING = re.compile(r"\w+|\W", re.DOTALL)
-# With more marks than this, all keep their order, and nobody asks where their words went.
+# With more marks than this, all keep their order, and nobody asks where their words went. Tags that
+# cross do so, too.
 MOST_MARKS = 100
 
 
@@ -56,8 +57,22 @@ class Source:
     places: list[int]
     shown: frozenset[int]  # the numbers of the marks that are among the units
 
+    def crosses(self) -> bool:
+        """Whether a tag is closed while one that was opened after it is open. Such tags are not
+        nested, so there is no tree of them.
+        """
+        opened: list[str] = []
+        for number, mark in enumerate(self.marked.marks):
+            if number in self.shown:
+                continue
+            if mark.kind == "open":
+                opened.append(mark.name)
+            elif mark.kind == "close" and opened and opened.pop() != mark.name:
+                return True
+        return False
+
     def tree(self) -> Node:
-        """The marks that are not shown among the units, as they are nested."""
+        """The marks that are not shown among the units, as they are nested; none of them cross."""
         root = Node(None, None, 0, len(self.units), -1)
         stack, sides = [root], sides_of(self.marked)
         for number, mark in enumerate(self.marked.marks):
@@ -68,14 +83,9 @@ class Source:
                 stack.append(Node(mark, None, place, len(self.units), number))
                 stack[-2].children.append(stack[-1])
             elif mark.kind == "close":
-                depth = next(
-                    (d for d in range(len(stack) - 1, 0, -1) if matches(stack[d], mark)), 0
-                )
-                if depth:
-                    for node in stack[depth:]:
-                        node.last = place
-                    stack[depth].closing = mark
-                    del stack[depth:]
+                if len(stack) > 1:
+                    node = stack.pop()
+                    node.last, node.closing = place, mark
                 else:  # it closes what was opened before this text: all until here
                     outer = stack[-1]
                     half = Node(None, mark, outer.first, place, number, "close", outer.children)
@@ -85,10 +95,6 @@ class Source:
                 alone.sides = sides[number]
                 stack[-1].children.append(alone)
         return root
-
-
-def matches(node: Node, closing: Mark) -> bool:
-    return node.opening is not None and node.opening.name == closing.name
 
 
 def sides_of(marked: MarkedText) -> list[Sides]:
@@ -118,7 +124,7 @@ def fills(part: str | Mark) -> bool:
 def project(source: Source, text: str, found: Sequence[Unit], links: Links) -> list[str | Mark]:
     """The parts of a translation with all marks of the source, given its units and their links."""
     marks = source.marked.marks
-    if len(marks) - len(source.shown) > MOST_MARKS:
+    if len(marks) - len(source.shown) > MOST_MARKS or source.crosses():
         items = in_turn(source, len(found))
     else:
         items = emitted(Placing(source, found, links), source.tree(), 0, len(found))
