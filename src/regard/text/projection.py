@@ -87,9 +87,8 @@ class Source:
                     node = stack.pop()
                     node.last, node.closing = place, mark
                 else:  # it closes what was opened before this text: all until here
-                    outer = stack[-1]
-                    half = Node(None, mark, outer.first, place, number, "close", outer.children)
-                    outer.children = [half]
+                    half = Node(None, mark, root.first, place, number, "close", root.children)
+                    root.children = [half]
             else:
                 alone = Node(mark, None, place, place, number, "alone")
                 alone.sides = sides[number]
