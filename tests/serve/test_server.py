@@ -110,34 +110,30 @@ def processor_seconds(address: str) -> float:
 
 
 class MostMemory:
-    """The most memory of their own that a server and its worker have within a block, in megabytes,
-    without the pages of files, which the system takes and gives as it likes.
+    """The most memory that a server and its worker have within a block, in megabytes, without the
+    pages of files that are there before it: the system takes and gives those as it likes.
     """
 
     def __init__(self, process: "subprocess.Popen[str]") -> None:
         children = Path(f"/proc/{process.pid}/task").glob("*/children")
         (worker,) = [each for path in children for each in path.read_text().split()]
-        self._files = [Path(f"/proc/{pid}/status") for pid in (process.pid, worker)]
+        self._folders = [Path(f"/proc/{pid}") for pid in (process.pid, worker)]
         self.megabytes = 0.0
 
-    def look(self) -> None:
-        said = [re.findall(r"RssAnon:\s+(\d+) kB", file.read_text()) for file in self._files]
-        self.megabytes = max(self.megabytes, sum(int(each) for (each,) in said) / 1000)
+    def _now(self, name: str) -> int:
+        said = [
+            re.search(rf"{name}:\s+(\d+) kB", (f / "status").read_text()) for f in self._folders
+        ]
+        return sum(int(each[1]) for each in said if each)
 
     def __enter__(self) -> "MostMemory":
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._watch)
-        self._thread.start()
+        for folder in self._folders:
+            (folder / "clear_refs").write_text("5")  # the system counts the most from now on
+        self._files = self._now("RssFile")
         return self
 
-    def _watch(self) -> None:
-        while not self._ended.wait(0.002):
-            self.look()
-
     def __exit__(self, *_: object) -> None:
-        self._ended.set()
-        self._thread.join()
-        self.look()
+        self.megabytes = (self._now("VmHWM") - self._files) / 1000
 
 
 def asked(address: str, path: str, **values: Any) -> tuple[int, Any]:
